@@ -1,4 +1,4 @@
-"""The two contracts the engine is built on: a context that decodes, and the text of its tokens.
+"""The contracts the engine is built on: a context that decodes, the text of its tokens, and where both come from.
 
 `specdec_cli.llama` implements them over llama.cpp; the tests implement them with a toy model. Nothing here
 imports another room.
@@ -6,11 +6,15 @@ imports another room.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
+
+from specdec_cli.settings import ContextSettings
 
 Logits = npt.NDArray[np.float32]
 """Rows of logits, shape (rows, n_vocab), float32."""
@@ -41,6 +45,10 @@ class ModelContext(Protocol):
     @property
     def length(self) -> int:
         """How many positions are in the cache now."""
+
+    @property
+    def seconds(self) -> float:
+        """Seconds spent inside native decodes so far: what `time.target` and `time.draft` are made of."""
 
     def decode(self, tokens: Sequence[int], rows: int) -> Logits:
         """Append `tokens` to the cache; return logits after each of the last `rows` of them.
@@ -73,3 +81,65 @@ class TokenText(Protocol):
 
     def is_end_of_generation(self, token: int) -> bool:
         """Whether the model ends its answer with this token (eos, eot, …)."""
+
+
+@dataclass(frozen=True)
+class BackendDevice:
+    """A device that the native engine can compute on, as it reports it now. Sizes in bytes; 0 is unknown."""
+
+    name: str
+    description: str
+    kind: str
+    """cpu, gpu, igpu (shares the host's memory), accelerator, meta or unknown."""
+    total_bytes: int
+    free_bytes: int
+
+
+class LoadedModel(Protocol):
+    """A model's weights in memory, from which contexts are made."""
+
+    @property
+    def path(self) -> Path:
+        """The file it was loaded from (shard 1 of a sharded model)."""
+
+    @property
+    def text(self) -> TokenText:
+        """Its vocabulary."""
+
+    @property
+    def n_ctx_train(self) -> int:
+        """The context length it was trained on; 0 when the file does not say."""
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all its tensors."""
+
+    def new_context(self, settings: ContextSettings, max_rows: int) -> ModelContext:
+        """A context able to return `max_rows` rows of logits per decode. Raises `SpecdecError` with llama.cpp's
+        own reason when it cannot be made."""
+
+    def close(self) -> None:
+        """Free the weights. Close its contexts first; closing twice is harmless."""
+
+
+class Backend(Protocol):
+    """The native engine: loads models and changes their quantization."""
+
+    @property
+    def name(self) -> str:
+        """What it computes on: CPU, CUDA, Metal, Vulkan, …"""
+
+    @property
+    def version(self) -> str:
+        """Version of the binding, for reports."""
+
+    def devices(self) -> tuple[BackendDevice, ...]:
+        """Every device, the CPU included."""
+
+    def load(
+        self, path: Path, settings: ContextSettings, progress: Callable[[float], None] | None = None
+    ) -> LoadedModel:
+        """Load weights; `progress` hears 0 … 1. Raises `SpecdecError` with llama.cpp's own reason."""
+
+    def quantize(self, source: Path, destination: Path, quantization: str) -> None:
+        """Write `source` again as `destination` in another quantization ("F16", "Q4_0", …)."""

@@ -1,0 +1,88 @@
+"""Weights and vocabulary of one GGUF file, loaded by llama.cpp."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from specdec_cli.errors import EngineFault, SpecdecError
+from specdec_cli.llama.context import LlamaContext
+from specdec_cli.llama.log import captured_log, native_reason
+from specdec_cli.llama.native import native
+from specdec_cli.llama.text import LlamaText
+from specdec_cli.settings import ContextSettings
+
+_FLASH_ATTENTION = {"auto": -1, "off": 0, "on": 1}
+
+
+class LlamaModel:
+    """A loaded model. Implements `protocols.LoadedModel`; freed by `close`, after its contexts."""
+
+    def __init__(self, pointer: Any, path: Path) -> None:
+        library = native()
+        self._pointer = pointer
+        self._path = path
+        self._text = LlamaText(library.llama_model_get_vocab(pointer))
+        self._n_ctx_train = int(library.llama_model_n_ctx_train(pointer))
+        self._size_bytes = int(library.llama_model_size(pointer))
+
+    @property
+    def path(self) -> Path:
+        """The file it was loaded from."""
+        return self._path
+
+    @property
+    def text(self) -> LlamaText:
+        """Its vocabulary."""
+        return self._text
+
+    @property
+    def n_ctx_train(self) -> int:
+        """The context length it was trained on; 0 when the file does not say."""
+        return self._n_ctx_train
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all its tensors."""
+        return self._size_bytes
+
+    def new_context(self, settings: ContextSettings, max_rows: int) -> LlamaContext:
+        """A context of `settings.n_ctx` positions; `SpecdecError` with llama.cpp's reason when it cannot be."""
+        if self._pointer is None:
+            raise EngineFault("new context on a closed model")
+        library = native()
+        parameters = library.llama_context_default_params()
+        n_batch = max(1, min(settings.n_batch, settings.n_ctx), max_rows)
+        parameters.n_ctx = settings.n_ctx
+        parameters.n_batch = parameters.n_ubatch = n_batch
+        parameters.n_seq_max = 1
+        parameters.n_outputs_max = parameters.n_outputs_max_per_seq = max_rows
+        if settings.threads is not None:
+            parameters.n_threads = parameters.n_threads_batch = settings.threads
+        parameters.type_k = parameters.type_v = getattr(library, f"GGML_TYPE_{settings.kv_type.upper()}")
+        parameters.flash_attn_type = _FLASH_ATTENTION[settings.flash_attention]
+        parameters.swa_full = settings.swa_full
+        parameters.offload_kqv = settings.gpu_layers != 0
+        parameters.no_perf = True
+        with captured_log() as lines:
+            pointer = library.llama_init_from_model(self._pointer, parameters)
+        if not pointer:
+            raise SpecdecError(
+                f"a context of {settings.n_ctx} tokens cannot be made for {self._path.name}: {native_reason(lines)}",
+                hint="try a smaller --ctx, or --kv-type f16",
+                code="memory.context",
+            )
+        return LlamaContext(
+            pointer,
+            n_ctx=settings.n_ctx,
+            n_ctx_train=self._n_ctx_train,
+            n_vocab=self._text.n_vocab,
+            max_rows=max_rows,
+        )
+
+    def close(self) -> None:
+        """Free the weights."""
+        if self._pointer is None:
+            return
+        pointer, self._pointer = self._pointer, None
+        native().llama_model_free(pointer)

@@ -1,0 +1,44 @@
+"""The one place where the native library is imported: on first use, quietly, with a clear error if it cannot."""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache
+from typing import Any
+
+from specdec_cli.errors import SpecdecError
+from specdec_cli.llama.log import install_log_callback
+
+
+@cache
+def native() -> Any:
+    """The module of low-level functions, `llama_cpp.llama_cpp`, initialised. Untyped: it is C with names."""
+    try:
+        module = importlib.import_module("llama_cpp.llama_cpp")
+    except (ImportError, OSError, RuntimeError, FileNotFoundError) as error:
+        first_line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise SpecdecError(
+            f"llama.cpp's native library cannot be loaded: {first_line}",
+            hint="reinstall it: pip install --force-reinstall --no-cache-dir llama-cpp-python",
+            code="hardware.native_library",
+        ) from error
+    install_log_callback(module)
+    module.llama_backend_init()
+    return module
+
+
+@cache
+def native_ggml() -> Any:
+    """The ggml library that carries the device list (`ggml_backend_dev_*`)."""
+    native()
+    return importlib.import_module("llama_cpp._ggml").libggml
+
+
+def binding_version() -> str:
+    """Version of llama-cpp-python, without loading the native library."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("llama-cpp-python")
+    except PackageNotFoundError:
+        return "unknown"
