@@ -91,6 +91,14 @@ class Drafter(Protocol):
     name: ClassVar[str]
     needs: ClassVar[DrafterNeeds]
 
+    @property
+    def seconds(self) -> float:
+        """Seconds spent inside native decodes of its own so far; 0 for a drafter without a context."""
+
+    @property
+    def notice(self) -> str | None:
+        """Something the user should know about it now ("its context is full"), or None."""
+
     def begin(self, tokens: Sequence[int]) -> None:
         """A generation starts from `tokens` (prompt, all of it). Keeps what it knows of a common prefix."""
 

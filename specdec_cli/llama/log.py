@@ -10,8 +10,10 @@ from contextlib import contextmanager
 from typing import Any
 
 logger = logging.getLogger("specdec.llama")
+logger.addHandler(logging.NullHandler())
 
-_LEVELS = {1: logging.INFO, 2: logging.WARNING, 3: logging.ERROR, 4: logging.DEBUG}
+# As ggml.h numbers them (the comment in llama-cpp-python is out of date).
+_LEVELS = {1: logging.DEBUG, 2: logging.INFO, 3: logging.WARNING, 4: logging.ERROR}
 _CONTINUATION = 5
 
 _capturing: list[deque[tuple[int, str]]] = []

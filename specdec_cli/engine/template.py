@@ -1,0 +1,91 @@
+"""Messages → prompt text, with the chat template the model carries, rendered by Jinja in its sandbox."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from specdec_cli.errors import SpecdecError
+
+Message = Mapping[str, str]
+"""{"role": "system" | "user" | "assistant", "content": text}."""
+
+
+@dataclass(frozen=True)
+class ChatTemplate:
+    """A model's chat template and the special tokens it may print."""
+
+    source: str
+    bos_token: str = ""
+    eos_token: str = ""
+
+    def render(
+        self, messages: Sequence[Message], *, add_generation_prompt: bool = True, **variables: Any
+    ) -> str:
+        """The prompt text. Raises `SpecdecError` when the template is broken or refuses these messages."""
+        import jinja2
+
+        try:
+            template = _environment().from_string(self.source)
+            return str(
+                template.render(
+                    messages=[dict(message) for message in messages],
+                    bos_token=self.bos_token,
+                    eos_token=self.eos_token,
+                    add_generation_prompt=add_generation_prompt,
+                    raise_exception=_raise_exception,
+                    strftime_now=lambda pattern: datetime.now().strftime(pattern),
+                    **variables,
+                )
+            )
+        except _Refused as error:
+            raise SpecdecError(
+                f"the model's chat template refuses this conversation: {error}",
+                hint="some models know no system role: leave out --system, or use --raw",
+                code="template.refused",
+            ) from error
+        except (jinja2.TemplateError, TypeError, ValueError, AttributeError, KeyError, IndexError) as error:
+            first_line = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise SpecdecError(
+                f"the model's chat template cannot be rendered: {first_line}",
+                hint="use --raw to send the prompt as it is",
+                code="template.broken",
+            ) from error
+
+
+class _Refused(Exception):
+    """A template called `raise_exception`."""
+
+
+def _raise_exception(message: str) -> None:
+    raise _Refused(message)
+
+
+def _environment() -> Any:
+    """Jinja as Hugging Face's templates expect it: trimmed blocks, `break`, `{% generation %}`, unescaped JSON."""
+    from jinja2 import nodes
+    from jinja2.ext import Extension, loopcontrols
+    from jinja2.parser import Parser
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    class GenerationBlock(Extension):
+        """`{% generation %} … {% endgeneration %}` marks what to train on; for a prompt it is its content."""
+
+        tags = {"generation"}  # noqa: RUF012 - Jinja's own declaration
+
+        def parse(self, parser: Parser) -> list[nodes.Node]:
+            next(parser.stream)
+            return parser.parse_statements(("name:endgeneration",), drop_needle=True)
+
+    environment = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=[GenerationBlock, loopcontrols]
+    )
+    environment.filters["tojson"] = _to_json
+    return environment
+
+
+def _to_json(value: Any, indent: int | None = None, sort_keys: bool = False, **_ignored: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=indent, sort_keys=sort_keys)
