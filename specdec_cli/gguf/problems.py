@@ -9,7 +9,7 @@ FILE_CODES: dict[str, str] = {
     "file.directory": "The path is a directory.",
     "file.unreadable": "The file exists but cannot be read.",
     "file.empty": "The file has no bytes.",
-    "file.not_gguf": "The file is something else: a text, a web page, a Git LFS pointer, another model format.",
+    "file.not_gguf": "The file is something else: text, a web page, a Git LFS pointer, another model format.",
     "file.not_model": "A GGUF file without general.architecture, such as importance data: nothing to run.",
     "file.big_endian": "A GGUF file for big-endian machines.",
     "file.version": "A GGUF version that is no longer, or not yet, supported (2 and 3 are).",
