@@ -1,0 +1,63 @@
+"""What changes single logits before anything is cut: logit bias, penalties, DRY."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from specdec_cli.sampling.candidates import LogitRow
+from specdec_cli.settings import SamplingSettings
+
+
+class LogitEdits:
+    """Logit bias and repetition penalties over rows of one vocabulary."""
+
+    def __init__(self, settings: SamplingSettings, n_vocab: int) -> None:
+        self._settings = settings
+        self._bias_tokens = np.array([token for token, _ in settings.logit_bias], dtype=np.int64)
+        self._bias_values = np.array([value for _, value in settings.logit_bias], dtype=np.float32)
+        self._penalties = penalties_are_on(settings)
+        self.needs_history = self._penalties
+        self.active = self.needs_history or len(self._bias_tokens) > 0
+        self._scratch = np.empty(n_vocab if self.active else 0, dtype=np.float32)
+
+    def apply(self, row: LogitRow, history: Sequence[int]) -> LogitRow:
+        """The edited row, valid until the next call: it may be a buffer of this object. `row` stays."""
+        if not self.active:
+            return row
+        np.copyto(self._scratch, row)
+        # One token may be given several biases: they add up.
+        np.add.at(self._scratch, self._bias_tokens, self._bias_values)
+        if self._penalties:
+            self._penalize(self._scratch, history)
+        return self._scratch
+
+    def _penalize(self, row: LogitRow, history: Sequence[int]) -> None:
+        """Repeat penalty (Keskar et al., 2019; multiplied where the logit is ≤ 0), frequency, presence."""
+        settings = self._settings
+        tokens, counts = np.unique(tail(history, settings.penalty_last_n), return_counts=True)
+        logits = row[tokens]
+        repeat = np.float32(settings.repeat_penalty)
+        logits = np.where(logits <= 0, logits * repeat, logits / repeat)
+        logits -= counts.astype(np.float32) * np.float32(settings.frequency_penalty) + np.float32(
+            settings.presence_penalty
+        )
+        row[tokens] = logits
+
+
+def penalties_are_on(settings: SamplingSettings) -> bool:
+    """Whether the repeat, frequency and presence penalties change anything."""
+    neutral = (settings.repeat_penalty, settings.frequency_penalty, settings.presence_penalty) == (
+        1.0,
+        0.0,
+        0.0,
+    )
+    return settings.penalty_last_n != 0 and not neutral
+
+
+def tail(history: Sequence[int], count: int) -> npt.NDArray[np.int64]:
+    """The last `count` tokens as int64, oldest first; all of them when `count` is negative."""
+    start = 0 if count < 0 else max(len(history) - count, 0)
+    return np.asarray(history[start:], dtype=np.int64)
