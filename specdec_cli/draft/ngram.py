@@ -23,7 +23,7 @@ _MEMORY = 0.97
 """How much of an earlier observation's weight is left after one more of the same kind."""
 
 _ONCE, _AGREED, _SPLIT = range(3)
-"""Kinds of evidence: the match occurred once, or several times with the same token after it, or not the same."""
+"""Kinds of evidence: the match occurred once, several times with the same next token, or with various."""
 
 
 class MatchRecord:
@@ -113,7 +113,7 @@ class NgramDrafter:
     def _continue(self, match: Match, limit: int) -> tuple[list[int], list[float]]:
         """What followed the occurrences of a match, by vote, with the chance of each token.
 
-        Ends where a token is hardly ever reached (`_WORTHLESS`): two matching tokens do not make a draft of 32.
+        Ends where a token is hardly ever reached: two matching tokens are no reason for a draft of 32.
         """
         followers = [self._follow(end, limit) for end in match.ends]
         first = followers[0]

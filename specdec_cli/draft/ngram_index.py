@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 LEVELS = (16, 8, 4, 2, 1)
-"""Gram lengths that are indexed, longest first. From one level up to the next a match is extended by halves."""
+"""Gram lengths that are indexed, longest first. Between them a match is extended by halves."""
 
 LONGEST_MATCH = 2 * LEVELS[0] - 1
 
@@ -113,7 +113,7 @@ class NgramIndex:
         return None
 
     def _extend_backwards(self, end: int, length: int) -> int:
-        """How far the text before `end` matches the text's end: `length` tokens are known to, up to twice as many may."""
+        """How long the match that ends at `end` is, when `length` tokens are known: less than twice as many."""
         text = self.tokens
         size = len(text)
         step = length >> 1
