@@ -80,7 +80,7 @@ class Generation:
                 yield RoundEvent(outcome, self._give_out(self._ready))
         finally:
             self.seconds += self._clock() - begun
-            session.check()
+            session.settle()
         held = self._give_out(self._stream.finish())
         if held:
             yield RoundEvent(Outcome(session.no_draft, (), ()), held)

@@ -69,6 +69,12 @@ class Session:
         self.check()
         return decoded
 
+    def settle(self) -> None:
+        """After a round that may have been broken off: drop what was decoded but not committed, then check."""
+        if self.target.length >= len(self.committed) > 0:
+            self.target.cut(len(self.committed) - 1)
+        self.check()
+
     def check(self) -> None:
         """Raise `EngineFault` unless the cache and the committed tokens agree."""
         if self.target.length != len(self.committed) - 1:

@@ -28,7 +28,14 @@ _FTYPES = {
     "Q4_K_M": "LLAMA_FTYPE_MOSTLY_Q4_K_M",
 }
 
-_GPU_NAMES = {"CUDA": "CUDA", "MTL": "Metal", "METAL": "Metal", "VULKAN": "Vulkan", "ROCM": "ROCm", "SYCL": "SYCL"}
+_GPU_NAMES = {
+    "CUDA": "CUDA",
+    "MTL": "Metal",
+    "METAL": "Metal",
+    "VULKAN": "Vulkan",
+    "ROCM": "ROCm",
+    "SYCL": "SYCL",
+}
 
 
 class LlamaBackend:
@@ -53,23 +60,27 @@ class LlamaBackend:
         return list_devices()
 
     def load(
-        self, path: Path, settings: ContextSettings, progress: Callable[[float], None] | None = None
+        self, path: Path, settings: ContextSettings, progress: Callable[[float], bool] | None = None
     ) -> LlamaModel:
-        """Load weights. Raises `SpecdecError` with llama.cpp's own reason."""
+        """Load weights. Raises `SpecdecError` with llama.cpp's own reason, `KeyboardInterrupt` when stopped."""
         library = native()
         parameters = library.llama_model_default_params()
         parameters.n_gpu_layers = settings.gpu_layers
         parameters.load_mtp = False
 
+        stopped = False
+
         def report(fraction: float, _data: ctypes.c_void_p) -> bool:
-            if progress is not None:
-                progress(fraction)
-            return True
+            nonlocal stopped
+            stopped = progress is not None and not progress(fraction)
+            return not stopped
 
         callback = library.llama_progress_callback(report)
         parameters.progress_callback = callback
         with captured_log() as lines:
             pointer = library.llama_model_load_from_file(str(path).encode("utf-8"), parameters)
+        if stopped:
+            raise KeyboardInterrupt
         if not pointer:
             raise SpecdecError(f"{path.name} cannot be loaded: {native_reason(lines)}", code="file.load")
         return LlamaModel(pointer, path)

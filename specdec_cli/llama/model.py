@@ -46,6 +46,17 @@ class LlamaModel:
         """Bytes of all its tensors."""
         return self._size_bytes
 
+    @property
+    def chat_template(self) -> str | None:
+        """The Jinja source of its chat template, when the file carries one."""
+        source = native().llama_model_chat_template(self._pointer, None)
+        return source.decode("utf-8", "replace") if source else None
+
+    @property
+    def template_tokens(self) -> tuple[str, str]:
+        """The bos and eos tokens as templates write them; empty strings where there are none."""
+        return self._text.bos_text(), self._text.eos_text()
+
     def new_context(self, settings: ContextSettings, max_rows: int) -> LlamaContext:
         """A context of `settings.n_ctx` positions; `SpecdecError` with llama.cpp's reason when it cannot be."""
         if self._pointer is None:

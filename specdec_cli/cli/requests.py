@@ -1,0 +1,162 @@
+"""From what was typed to settings: values out of range and options that contradict each other are errors."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, replace
+from typing import get_args
+
+from specdec_cli.draft.catalog import PLAIN, drafter_kind
+from specdec_cli.errors import UsageProblem
+from specdec_cli.settings import (
+    DEFAULT_CONTEXT,
+    DEFAULT_DRAFT,
+    ContextSettings,
+    DraftSettings,
+    FlashAttention,
+    KvType,
+    SamplingSettings,
+)
+
+_FLOAT_KV_TYPES = ("f32", "f16", "bf16")
+_MOST_THREADS = 512
+_LARGEST_CONTEXT = 1 << 24
+_LONGEST_DRAFT = 64
+
+
+@dataclass(frozen=True)
+class OutputOptions:
+    """What is printed and how."""
+
+    json: bool = False
+    show_accepted: bool = False
+    verbose: bool = False
+    quiet: bool = False
+
+    def validate(self) -> None:
+        """Raise `UsageProblem` for what contradicts itself."""
+        if self.verbose and self.quiet:
+            raise UsageProblem("-v and -q contradict each other")
+        if self.json and self.show_accepted:
+            raise UsageProblem("--show-accepted marks streamed text, --json streams none")
+
+
+@dataclass(frozen=True)
+class SamplingOptions:
+    """Sampling as typed."""
+
+    temp: float
+    top_k: int
+    top_p: float
+    min_p: float
+    repeat_penalty: float
+    seed: int | None
+
+    def settings(self) -> SamplingSettings:
+        """Settings with a seed: the one given, or a new one (the summary names it)."""
+        return SamplingSettings(
+            temperature=self.temp,
+            top_k=self.top_k,
+            top_p=self.top_p,
+            min_p=self.min_p,
+            repeat_penalty=self.repeat_penalty,
+            seed=self.seed if self.seed is not None else secrets.randbelow(2**32),
+        )
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """Models, drafter and placement as typed; None is "not given"."""
+
+    pair: str | None = None
+    target: str | None = None
+    draft: str | None = None
+    ctx: int | None = None
+    drafter: str | None = None
+    draft_max: int | None = None
+    threads: int | None = None
+    draft_threads: int | None = None
+    gpu_layers: int | None = None
+    draft_gpu_layers: int | None = None
+    kv_type: str = DEFAULT_CONTEXT.kv_type
+    flash_attn: str = DEFAULT_CONTEXT.flash_attention
+
+    def validate(self) -> None:
+        """Raise `UsageProblem` for the first thing that is out of range or contradicts another."""
+        _check_range("--ctx", self.ctx, 8, _LARGEST_CONTEXT)
+        _check_range("--draft-max", self.draft_max, 1, _LONGEST_DRAFT)
+        _check_range("--threads", self.threads, 1, _MOST_THREADS)
+        _check_range("--draft-threads", self.draft_threads, 1, _MOST_THREADS)
+        _check_range("--gpu-layers", self.gpu_layers, -1, 10_000)
+        _check_range("--draft-gpu-layers", self.draft_gpu_layers, -1, 10_000)
+        _check_choice("--kv-type", self.kv_type, get_args(KvType))
+        _check_choice("--flash-attn", self.flash_attn, get_args(FlashAttention))
+        if self.kv_type not in _FLOAT_KV_TYPES and self.flash_attn == "off":
+            raise UsageProblem(
+                f"--kv-type {self.kv_type} needs flash attention, and --flash-attn is off",
+                hint="use --flash-attn auto, or --kv-type f16",
+            )
+        self._check_models()
+
+    def _check_models(self) -> None:
+        if self.pair is not None and (self.target is not None or self.draft is not None):
+            raise UsageProblem(
+                "--pair already names target and draft", hint="give --pair, or --target and --draft"
+            )
+        if self.draft is not None and self.target is None:
+            raise UsageProblem("--draft needs a --target to draft for")
+        if self.drafter is None:
+            return
+        kind = drafter_kind(self.drafter)
+        if not kind.speculates and self.draft_max is not None:
+            raise UsageProblem(f"--drafter {self.drafter} drafts nothing, so --draft-max has no use")
+        if kind.needs.own_context:
+            if self.target is not None and self.draft is None:
+                raise UsageProblem(f"--drafter {self.drafter} needs a --draft")
+            return
+        for name, value in (
+            ("--draft", self.draft),
+            ("--draft-threads", self.draft_threads),
+            ("--draft-gpu-layers", self.draft_gpu_layers),
+        ):
+            if value is not None:
+                raise UsageProblem(f"--drafter {self.drafter} uses no draft model, so {name} has no use")
+
+    def drafter_name(self, has_draft: bool) -> str:
+        """The drafter asked for; else the draft model when there is one, else copies from the text so far."""
+        if self.drafter is not None:
+            return self.drafter
+        return DEFAULT_DRAFT.drafter if has_draft else "ngram"
+
+    def drafting(self, has_draft: bool) -> DraftSettings:
+        """The drafter's settings."""
+        longest = self.draft_max if self.draft_max is not None else DEFAULT_DRAFT.draft_max
+        return DraftSettings(drafter=self.drafter_name(has_draft), draft_max=longest)
+
+    def off_reason(self) -> str:
+        """Why nothing speculates, when nothing does."""
+        return f"--drafter {PLAIN}" if self.drafter == PLAIN else "no drafter"
+
+    def context_settings(self, default_threads: int) -> tuple[ContextSettings, ContextSettings]:
+        """Settings of the target's and the draft's context: the same caches, each its own placement."""
+        target = ContextSettings(
+            n_ctx=self.ctx if self.ctx is not None else DEFAULT_CONTEXT.n_ctx,
+            threads=self.threads or default_threads,
+            gpu_layers=self.gpu_layers if self.gpu_layers is not None else DEFAULT_CONTEXT.gpu_layers,
+            kv_type=next(kind for kind in get_args(KvType) if kind == self.kv_type),
+            flash_attention=next(mode for mode in get_args(FlashAttention) if mode == self.flash_attn),
+        )
+        layers = self.draft_gpu_layers if self.draft_gpu_layers is not None else DEFAULT_CONTEXT.gpu_layers
+        return target, replace(
+            target, threads=self.draft_threads or self.threads or default_threads, gpu_layers=layers
+        )
+
+
+def _check_range(option: str, value: int | None, least: int, most: int) -> None:
+    if value is not None and not least <= value <= most:
+        raise UsageProblem(f"{option} {value}: must be from {least} to {most}")
+
+
+def _check_choice(option: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise UsageProblem(f"{option} {value}: there is no such choice", hint="one of " + ", ".join(choices))

@@ -1,0 +1,93 @@
+"""`specdec run`: one generation; standard output is the text and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from specdec_cli.cli import options
+from specdec_cli.cli.environment import Environment
+from specdec_cli.settings import DEFAULT_CONTEXT, DEFAULT_SAMPLING
+
+
+def run(
+    context: typer.Context,
+    prompt: Annotated[
+        str | None, typer.Argument(help="The prompt; `-` or nothing reads standard input.")
+    ] = None,
+    pair: options.Pair = None,
+    target: options.Target = None,
+    draft: options.Draft = None,
+    file: Annotated[Path | None, typer.Option("-f", "--file", help="Read the prompt from a file.")] = None,
+    system: Annotated[str | None, typer.Option("--system", help="System message.")] = None,
+    raw: Annotated[
+        bool, typer.Option("--raw", help="Send the prompt as it is, without a chat template.")
+    ] = False,
+    max_tokens: options.MaxTokens = options.MAX_TOKENS,
+    ctx: options.ContextSize = None,
+    temp: options.Temperature = options.TEMPERATURE,
+    top_k: options.TopK = DEFAULT_SAMPLING.top_k,
+    top_p: options.TopP = DEFAULT_SAMPLING.top_p,
+    min_p: options.MinP = DEFAULT_SAMPLING.min_p,
+    repeat_penalty: options.RepeatPenalty = DEFAULT_SAMPLING.repeat_penalty,
+    seed: options.Seed = None,
+    stop: options.Stop = None,
+    drafter: options.DrafterName = None,
+    draft_max: options.DraftMax = None,
+    threads: options.Threads = None,
+    draft_threads: options.DraftThreads = None,
+    gpu_layers: options.GpuLayers = None,
+    draft_gpu_layers: options.DraftGpuLayers = None,
+    kv_type: options.KvTypeName = DEFAULT_CONTEXT.kv_type,
+    flash_attn: options.FlashAttentionMode = DEFAULT_CONTEXT.flash_attention,
+    show_accepted: Annotated[
+        bool, typer.Option("--show-accepted", help="Make text from accepted draft tokens stand out.")
+    ] = False,
+    json: options.Json = False,
+    verbose: options.Verbose = False,
+    quiet: options.Quiet = False,
+) -> int:
+    """Generate one answer to PROMPT, streamed to standard output."""
+    from specdec_cli.cli.prompt_input import read_prompt
+    from specdec_cli.cli.requests import EngineOptions, OutputOptions, SamplingOptions
+    from specdec_cli.cli.run_service import run_once
+
+    environment: Environment = context.obj
+    output = OutputOptions(json=json, show_accepted=show_accepted, verbose=verbose, quiet=quiet)
+    engine_options = EngineOptions(
+        pair=pair,
+        target=target,
+        draft=draft,
+        ctx=ctx,
+        drafter=drafter,
+        draft_max=draft_max,
+        threads=threads,
+        draft_threads=draft_threads,
+        gpu_layers=gpu_layers,
+        draft_gpu_layers=draft_gpu_layers,
+        kv_type=kv_type,
+        flash_attn=flash_attn,
+    )
+    sampling_options = SamplingOptions(
+        temp=temp, top_k=top_k, top_p=top_p, min_p=min_p, repeat_penalty=repeat_penalty, seed=seed
+    )
+    output.validate()
+    engine_options.validate()
+    if raw and system is not None:
+        from specdec_cli.errors import UsageProblem
+
+        raise UsageProblem(
+            "--raw sends no chat template, so --system has no place", hint="leave out one of them"
+        )
+    return run_once(
+        environment,
+        engine_options,
+        sampling_options.settings(),
+        options.generation_settings(max_tokens, stop),
+        output,
+        prompt=read_prompt(prompt, file, environment),
+        system=system,
+        raw=raw,
+    )
