@@ -39,6 +39,7 @@ def map_lines(text: str) -> LineMap:
                 index = counts.get(table, 0)
                 counts[table] = index + 1
                 lines[(table, index, None)] = number
+                lines.setdefault((table.partition(".")[0], 0, None), number)
             elif key := _KEY.match(line):
                 lines.setdefault((table, index, key["key"].strip("\"'")), number)
         scanner.feed(line)
