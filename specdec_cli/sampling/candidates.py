@@ -11,60 +11,60 @@ from specdec_cli.errors import SpecdecError
 from specdec_cli.sampling.distribution import TokenIds
 
 LogitRow = npt.NDArray[np.float32]
-Row = npt.NDArray[np.floating[Any]]
+Values = npt.NDArray[np.floating[Any]]
 
 _WIDTH = 2048
 """Columns into which a row is folded to bound its k-th largest entry."""
 
 
 class Candidates(NamedTuple):
-    """Tokens still in the race, with their logits (float32).
-
-    `tokens` None: the whole row, in id order. Otherwise in descending order of logits, ties by smaller id, and
-    without entries of -inf.
-    """
+    """Tokens still in the race, with their logits (float32)."""
 
     tokens: TokenIds | None
+    """int64; None: the whole row, the index being the id."""
     logits: LogitRow
+    descending: bool = False
+    """Whether they are in descending order of logits (ties: smaller id first); else they are in id order."""
+
+    def kept(self, chosen: npt.NDArray[np.intp], *, descending: bool | None = None) -> Candidates:
+        """Those at the indices `chosen`, in that order."""
+        return Candidates(
+            chosen if self.tokens is None else self.tokens[chosen],
+            self.logits[chosen],
+            self.descending if descending is None else descending,
+        )
 
 
-def largest(row: LogitRow, count: int) -> Candidates:
-    """The `count` largest entries of a row that are not -inf, in descending order, ties by smaller id.
+def largest(values: Values, count: int) -> npt.NDArray[np.intp]:
+    """Indices of the `count` largest values, in descending order, ties by smaller index; never one of -inf.
 
-    Folding the row into columns and taking the count-th largest of the column maxima gives a number that at
-    least `count` entries reach: only those are sorted. Raises on NaN, on +inf, and when nothing is left.
+    A cheap lower bound of the count-th largest value leaves few to sort: the row is folded into columns, and
+    the count-th largest of the column maxima is a number that at least `count` values reach.
+    Raises `SpecdecError` on NaN, on +inf, and when nothing is left.
     """
-    width = min(_WIDTH, len(row))
-    if count >= width:
-        return _check(descending(np.flatnonzero(row != -np.inf), row, count))
-    whole = len(row) - len(row) % width
-    column_maxima = np.maximum.reduce(row[:whole].reshape(-1, width), axis=0)
-    if whole < len(row):
-        remainder = row[whole:]
-        np.maximum(column_maxima[: len(remainder)], remainder, out=column_maxima[: len(remainder)])
-    # NaN runs through the maximum and sorts last, so it comes out on top here.
-    upper = np.partition(column_maxima, width - count)[width - count :]
-    bound = upper[0]
-    check_peak(float(upper.max()))
-    return descending(np.flatnonzero(row >= bound if bound > -np.inf else row > bound), row, count)
+    size = len(values)
+    if count >= size:
+        bound = -np.inf
+        check_peak(float(values.max()))
+    elif count < _WIDTH < size:
+        maxima = _column_maxima(values)
+        # NaN runs through maxima and sorts last, so it would be on top here.
+        upper = np.partition(maxima, _WIDTH - count)[_WIDTH - count :]
+        bound = float(upper[0])
+        check_peak(float(upper.max()))
+    else:
+        bound = float(np.partition(values, size - count)[size - count])
+        check_peak(float(values.max()))
+    reached = np.flatnonzero(values >= bound if bound > -np.inf else values > bound)
+    return reached[np.argsort(-values[reached], kind="stable")[:count]]
 
 
-def above(row: LogitRow, bound: np.float32) -> Candidates:
-    """Every entry of a row that reaches `bound`, in descending order, ties by smaller id."""
-    return descending(np.flatnonzero(row >= bound), row, len(row))
-
-
-def descending(tokens: TokenIds, row: LogitRow, count: int) -> Candidates:
-    """The first `count` of `tokens` (ascending ids) by descending logit, ties by smaller id."""
-    logits = row[tokens]
-    order = np.argsort(-logits, kind="stable")[:count]
-    return Candidates(tokens[order], logits[order])
-
-
-def keep(candidates: Candidates, chosen: npt.NDArray[np.intp] | npt.NDArray[np.bool_] | slice) -> Candidates:
-    """The chosen ones of an ordered candidate list."""
-    assert candidates.tokens is not None
-    return Candidates(candidates.tokens[chosen], candidates.logits[chosen])
+def _column_maxima(values: Values) -> Values:
+    whole = len(values) - len(values) % _WIDTH
+    maxima: Values = np.maximum.reduce(values[:whole].reshape(-1, _WIDTH), axis=0)
+    rest = values[whole:]
+    np.maximum(maxima[: len(rest)], rest, out=maxima[: len(rest)])
+    return maxima
 
 
 def check_peak(peak: float) -> None:
@@ -82,10 +82,3 @@ def check_peak(peak: float) -> None:
             hint="look at --logit-bias and the grammar: together they forbid everything",
             code="sampling.nothing_left",
         )
-
-
-def _check(candidates: Candidates) -> Candidates:
-    logits = candidates.logits
-    # NaN sorts last, +inf first.
-    check_peak(float(np.max(logits)) if len(logits) else -np.inf)
-    return candidates

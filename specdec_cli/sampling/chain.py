@@ -1,8 +1,8 @@
 """llama.cpp's sampler chain as functions: candidates in, fewer candidates out.
 
 The order, as in llama.cpp's `common` layer: logit bias, penalties, DRY (all three in `edits.py`), top-k,
-typical-p, top-p, min-p, XTC, temperature. Arithmetic is float32 where llama.cpp's is, so that the sets agree
-to the last candidate.
+typical-p, top-p, min-p, XTC, temperature. Where there are few candidates the arithmetic is float32 in
+llama.cpp's own order, so that the sets agree to the last candidate; over whole rows sums are float64.
 """
 
 from __future__ import annotations
@@ -10,24 +10,19 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from specdec_cli.sampling.candidates import Candidates, LogitRow, above, check_peak, keep, largest
+from specdec_cli.sampling.candidates import Candidates, LogitRow, Values, check_peak, largest
 from specdec_cli.sampling.distribution import Distribution
 from specdec_cli.settings import SamplingSettings
 
-_FIRST_HANDFUL = 256
-"""How many candidates top-p looks at first when top-k is off."""
+_HANDFUL = 256
+"""How many candidates top-p sorts before it gives up and sorts all. Also what counts as few."""
 
 
-def run_chain(row: LogitRow, settings: SamplingSettings, chance: float) -> Candidates:
-    """Everything from top-k to XTC over one row of edited logits.
+def run_chain(candidates: Candidates, settings: SamplingSettings, chance: float) -> Candidates:
+    """Everything from typical-p to XTC over what top-k left.
 
     `chance`: the uniform number that decides whether XTC strikes.
     """
-    if settings.top_k > 0:
-        candidates = largest(row, settings.top_k)
-    else:
-        check_peak(float(row.max()))
-        candidates = Candidates(None, row)
     if settings.typical_p < 1:
         candidates = typical(candidates, settings.typical_p)
     if settings.top_p < 1:
@@ -37,6 +32,14 @@ def run_chain(row: LogitRow, settings: SamplingSettings, chance: float) -> Candi
     if xtc_is_on(settings) and chance <= settings.xtc_probability:
         candidates = xtc(candidates, settings.xtc_threshold)
     return candidates
+
+
+def top_k(row: LogitRow, count: int) -> Candidates:
+    """The `count` most likely tokens; the whole row when `count` is 0 or less."""
+    if count > 0:
+        return Candidates(None, row).kept(largest(row, count), descending=True)
+    check_peak(float(row.max()))
+    return Candidates(None, row)
 
 
 def xtc_is_on(settings: SamplingSettings) -> bool:
@@ -49,65 +52,64 @@ def typical(candidates: Candidates, mass: float) -> Candidates:
 
     Tokens join by growing distance |-log p - entropy| until their sum is greater than `mass`.
     """
-    ordered = (
-        candidates if candidates.tokens is not None else largest(candidates.logits, len(candidates.logits))
-    )
-    probabilities = softmax32(ordered.logits)
+    probabilities = _softmax(candidates.logits)
     with np.errstate(divide="ignore"):
         surprise = -np.log(probabilities)
     positive = probabilities > 0
-    entropy = np.sum(probabilities[positive] * surprise[positive], dtype=np.float32)
+    entropy = np.sum(probabilities[positive] * surprise[positive], dtype=probabilities.dtype)
+    # Impossible tokens are infinitely far, so they come last.
     nearest_first = np.argsort(np.abs(surprise - entropy), kind="stable")
-    running = np.cumsum(probabilities[nearest_first], dtype=np.float32)
-    count = int(np.searchsorted(running, np.float32(mass), side="right")) + 1
-    return keep(ordered, np.sort(nearest_first[:count]))
+    running = np.cumsum(probabilities[nearest_first])
+    count = int(np.searchsorted(running, probabilities.dtype.type(mass), side="right")) + 1
+    return candidates.kept(np.sort(nearest_first[:count]))
 
 
 def top_p(candidates: Candidates, mass: float) -> Candidates:
     """Nucleus sampling (Holtzman et al., 2020): the most likely tokens until their sum reaches `mass`."""
-    if candidates.tokens is not None:
-        running = np.cumsum(softmax32(candidates.logits), dtype=np.float32)
-        return keep(candidates, slice(int(np.searchsorted(running, np.float32(mass))) + 1))
-    row = candidates.logits
-    peak = row.max()
-    total = np.sum(np.exp(row - peak), dtype=np.float64)
-    count = _FIRST_HANDFUL
-    while True:
-        ordered = largest(row, count)
-        running = np.cumsum(np.exp(ordered.logits - peak) / total, dtype=np.float64)
-        if running[-1] >= mass or count >= len(row):
-            return keep(ordered, slice(int(np.searchsorted(running, mass)) + 1))
-        count *= 16
+    probabilities = _softmax(candidates.logits)
+    limit = probabilities.dtype.type(mass)
+    if candidates.descending:
+        count = int(np.searchsorted(np.cumsum(probabilities), limit)) + 1
+        return candidates.kept(np.arange(min(count, len(probabilities))))
+    order = largest(candidates.logits, _HANDFUL)
+    running = np.cumsum(probabilities[order])
+    if running[-1] >= limit:
+        return candidates.kept(order[: int(np.searchsorted(running, limit)) + 1], descending=True)
+    return candidates.kept(_wide_nucleus(probabilities, float(limit)))
+
+
+def _wide_nucleus(probabilities: Values, limit: float) -> npt.NDArray[np.intp]:
+    """Top-p of a flat distribution, as indices in ascending order: values are sorted, tokens are not."""
+    falling = np.sort(probabilities)[::-1]
+    count = min(int(np.searchsorted(np.cumsum(falling), limit)) + 1, len(falling))
+    least = falling[count - 1]
+    surely = np.flatnonzero(probabilities > least)
+    tied = np.flatnonzero(probabilities == least)[: count - len(surely)]
+    return np.sort(np.concatenate((surely, tied)))
 
 
 def min_p(candidates: Candidates, ratio: float) -> Candidates:
     """The tokens at least `ratio` times as likely as the most likely one."""
-    margin = np.float32(np.log(np.float32(ratio)))
-    if candidates.tokens is None:
-        return above(candidates.logits, candidates.logits.max() + margin)
-    reached = candidates.logits >= candidates.logits[0] + margin
-    reached[0] = True
-    return keep(candidates, reached)
+    logits = candidates.logits
+    bound = logits.max() + np.log(np.float32(ratio))
+    return candidates.kept(np.flatnonzero(logits >= bound))
 
 
 def xtc(candidates: Candidates, threshold: float) -> Candidates:
     """Exclude top choices: of the tokens at or above `threshold`, only the least likely stays."""
-    probabilities = softmax32(candidates.logits)
-    limit = np.float32(threshold)
-    if candidates.tokens is not None:
-        excluded = int(np.count_nonzero(probabilities >= limit)) - 1
-        return keep(candidates, slice(excluded, None)) if excluded > 0 else candidates
-    likely = np.flatnonzero(probabilities >= limit)
+    probabilities = _softmax(candidates.logits)
+    likely = np.flatnonzero(probabilities >= probabilities.dtype.type(threshold))
     if len(likely) < 2:
         return candidates
-    row = candidates.logits.copy()
-    row[likely[np.argsort(-probabilities[likely], kind="stable")[:-1]]] = -np.inf
-    return Candidates(None, row)
+    excluded = likely[np.argsort(-probabilities[likely], kind="stable")[:-1]]
+    stays = np.ones(len(probabilities), dtype=bool)
+    stays[excluded] = False
+    return candidates.kept(np.flatnonzero(stays))
 
 
 def with_temperature(candidates: Candidates, temperature: float) -> Distribution:
     """The softmax of logits / temperature; at temperature 0, all on the largest."""
-    tokens, logits = candidates
+    tokens, logits = candidates.tokens, candidates.logits
     if temperature == 0:
         best = int(np.argmax(logits))
         return Distribution.point_mass(best if tokens is None else int(tokens[best]))
@@ -117,9 +119,9 @@ def with_temperature(candidates: Candidates, temperature: float) -> Distribution
     return Distribution(tokens=tokens, probabilities=np.divide(weights, total, dtype=np.float64))
 
 
-def softmax32(logits: LogitRow) -> npt.NDArray[np.float32]:
-    """Softmax in float32, summed in order as llama.cpp sums when there are few."""
+def _softmax(logits: LogitRow) -> Values:
+    """Softmax: float32 and summed one by one when there are few, as llama.cpp does; else float64."""
     weights = np.exp(logits - logits.max())
-    few = len(weights) <= _FIRST_HANDFUL
-    total = np.cumsum(weights)[-1] if few else np.float32(np.sum(weights, dtype=np.float64))
-    return np.asarray(weights / total)
+    if len(weights) <= _HANDFUL:
+        return np.asarray(weights / np.cumsum(weights)[-1])
+    return np.asarray(np.divide(weights, np.sum(weights, dtype=np.float64), dtype=np.float64))

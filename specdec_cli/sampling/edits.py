@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from specdec_cli.sampling.candidates import LogitRow
+from specdec_cli.sampling.dry import Dry, dry_is_on
+from specdec_cli.sampling.history import tail
 from specdec_cli.settings import SamplingSettings
 
 
 class LogitEdits:
-    """Logit bias and repetition penalties over rows of one vocabulary."""
+    """Logit bias, repetition penalties and DRY over rows of one vocabulary, in this order."""
 
-    def __init__(self, settings: SamplingSettings, n_vocab: int) -> None:
+    def __init__(self, settings: SamplingSettings, n_vocab: int, dry_breakers: Collection[int]) -> None:
         self._settings = settings
         self._bias_tokens = np.array([token for token, _ in settings.logit_bias], dtype=np.int64)
         self._bias_values = np.array([value for _, value in settings.logit_bias], dtype=np.float32)
         self._penalties = penalties_are_on(settings)
-        self.needs_history = self._penalties
+        self._dry = Dry(settings, dry_breakers) if dry_is_on(settings) else None
+        self.needs_history = self._penalties or self._dry is not None
         self.active = self.needs_history or len(self._bias_tokens) > 0
         self._scratch = np.empty(n_vocab if self.active else 0, dtype=np.float32)
 
@@ -32,12 +34,19 @@ class LogitEdits:
         np.add.at(self._scratch, self._bias_tokens, self._bias_values)
         if self._penalties:
             self._penalize(self._scratch, history)
+        if self._dry is not None:
+            tokens, penalties = self._dry.penalties(history)
+            there = tokens < len(row)
+            self._scratch[tokens[there]] -= penalties[there]
         return self._scratch
 
     def _penalize(self, row: LogitRow, history: Sequence[int]) -> None:
         """Repeat penalty (Keskar et al., 2019; multiplied where the logit is ≤ 0), frequency, presence."""
         settings = self._settings
         tokens, counts = np.unique(tail(history, settings.penalty_last_n), return_counts=True)
+        # The text is the target's: a draft model's vocabulary may be smaller.
+        there = tokens < len(row)
+        tokens, counts = tokens[there], counts[there]
         logits = row[tokens]
         repeat = np.float32(settings.repeat_penalty)
         logits = np.where(logits <= 0, logits * repeat, logits / repeat)
@@ -55,9 +64,3 @@ def penalties_are_on(settings: SamplingSettings) -> bool:
         0.0,
     )
     return settings.penalty_last_n != 0 and not neutral
-
-
-def tail(history: Sequence[int], count: int) -> npt.NDArray[np.int64]:
-    """The last `count` tokens as int64, oldest first; all of them when `count` is negative."""
-    start = 0 if count < 0 else max(len(history) - count, 0)
-    return np.asarray(history[start:], dtype=np.int64)

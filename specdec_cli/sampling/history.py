@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import overload
 
+import numpy as np
+import numpy.typing as npt
+
 
 class Continuation(Sequence[int]):
     """`base` followed by the tokens appended here; the base is neither copied nor changed.
@@ -41,3 +44,9 @@ class Continuation(Sequence[int]):
         if not 0 <= index < len(self):
             raise IndexError(index)
         return self._base[index] if index < split else self._extra[index - split]
+
+
+def tail(history: Sequence[int], count: int) -> npt.NDArray[np.int64]:
+    """The last `count` tokens as int64, oldest first; all of them when `count` is negative."""
+    start = 0 if count < 0 else max(len(history) - count, 0)
+    return np.asarray(history[start:], dtype=np.int64)

@@ -25,23 +25,23 @@ def race(distribution: Distribution, random: RandomSource, position: int) -> int
     more often than one that draws by chance. Inverting a running sum has no such bound.
     """
     probabilities = distribution.probabilities
-    if distribution.tokens is not None:
-        noise = random.exponentials(position, distribution.tokens, TARGET)
-        return int(distribution.tokens[np.argmax(probabilities / noise)])
     if len(probabilities) <= _SMALL:
-        noise = random.exponentials(position, np.arange(len(probabilities)), TARGET)
-        return int(np.argmax(probabilities / noise))
+        tokens = np.arange(len(probabilities)) if distribution.tokens is None else distribution.tokens
+        noise = random.exponentials(position, tokens, TARGET)
+        return int(tokens[np.argmax(probabilities / noise)])
     head = largest(probabilities, _HEAD)
-    assert head.tokens is not None
+    head_probabilities = probabilities[head]
+    head_tokens = head if distribution.tokens is None else distribution.tokens[head]
     # The first of many independent arrivals is itself exponential, with the sum of their rates, and
     # independent of who it was: so the unlikely tokens need one number together and one more if they win.
-    tail_mass = max(1.0 - float(np.sum(head.logits)), 0.0)
-    speeds = head.logits / random.exponentials(position, head.tokens, TARGET)
+    speeds = head_probabilities / random.exponentials(position, head_tokens, TARGET)
+    tail_speed = (1.0 - np.sum(head_probabilities)) / random.exponentials(position, _TAIL, TARGET)[0]
     winner = int(np.argmax(speeds))
-    if speeds[winner] * random.exponentials(position, _TAIL, TARGET)[0] >= tail_mass:
-        return int(head.tokens[winner])
+    if speeds[winner] >= tail_speed:
+        return int(head_tokens[winner])
     tail = probabilities.copy()
-    tail[head.tokens] = 0.0
-    if not np.any(tail):
-        return int(head.tokens[winner])
-    return Distribution(None, tail).draw(random.uniform(position, TARGET, index=1))
+    tail[head] = 0.0
+    if not tail.any():
+        # 1 - sum was rounding.
+        return int(head_tokens[winner])
+    return Distribution(distribution.tokens, tail).draw(random.uniform(position, TARGET, index=1))

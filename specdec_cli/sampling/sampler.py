@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from specdec_cli.errors import EngineFault
-from specdec_cli.sampling.candidates import LogitRow, check_peak
-from specdec_cli.sampling.chain import run_chain, with_temperature, xtc_is_on
+from specdec_cli.sampling.candidates import Candidates, LogitRow, check_peak
+from specdec_cli.sampling.chain import run_chain, top_k, with_temperature, xtc_is_on
+from specdec_cli.sampling.constraint import Constraint, allowed_candidates
 from specdec_cli.sampling.distribution import Distribution
 from specdec_cli.sampling.edits import LogitEdits
 from specdec_cli.sampling.race import race
@@ -19,24 +20,33 @@ class Sampler:
     """From a row of logits to a distribution and to a token.
 
     Everywhere, `logits_row` is float32 of shape (n_vocab,) and stays as it is; `history` is every token
-    before the position being chosen, the prompt included, and its length is the position that addresses the
-    random numbers. Raises `UsageProblem` for settings out of range, `SpecdecError` for a row without a choice.
+    before the position being chosen, the prompt included, and its length is the position that addresses
+    the random numbers; `constraint`, when there is a grammar, is its state at that position. `dry_breakers`
+    are the tokens across which DRY sees no repetition (`dry.breaker_tokens`).
+
+    Raises `UsageProblem` for settings out of range, `SpecdecError` for a row that leaves no choice.
     """
 
-    def __init__(self, settings: SamplingSettings, n_vocab: int) -> None:
+    def __init__(
+        self, settings: SamplingSettings, n_vocab: int, *, dry_breakers: Collection[int] = ()
+    ) -> None:
         validate(settings, n_vocab)
         self.settings = settings
-        self._edits = LogitEdits(settings, n_vocab)
+        self._edits = LogitEdits(settings, n_vocab, dry_breakers)
         self.is_greedy = settings.temperature == 0
-        """Whether the choice is the most likely token, without chance."""
+        """Whether the most likely token is chosen, without chance."""
         self.needs_history = self._edits.needs_history
         """Whether the tokens of `history` matter, or only how many there are."""
         self._uses_chance = xtc_is_on(settings)
-        # Both may drop the most likely token, so that greedy is no longer the largest logit.
+        # Typical-p and XTC may drop the most likely token: greedy is then not the largest logit.
         self._is_argmax = self.is_greedy and not self._uses_chance and settings.typical_p >= 1
 
     def distribution(
-        self, logits_row: LogitRow, history: Sequence[int], random: RandomSource | None = None
+        self,
+        logits_row: LogitRow,
+        history: Sequence[int],
+        random: RandomSource | None = None,
+        constraint: Constraint | None = None,
     ) -> Distribution:
         """What the next token is drawn from. `random` is needed when XTC is on: it strikes by chance."""
         chance = 1.0
@@ -45,13 +55,33 @@ class Sampler:
                 raise EngineFault("XTC is on, and its distribution was asked for without the random source")
             chance = random.uniform(len(history), XTC)
         row = self._edits.apply(logits_row, history)
-        return with_temperature(run_chain(row, self.settings, chance), self.settings.temperature)
+        candidates = run_chain(self._first(row, constraint), self.settings, chance)
+        return with_temperature(candidates, self.settings.temperature)
 
-    def choose(self, logits_row: LogitRow, history: Sequence[int], random: RandomSource) -> int:
-        """The next token of plain decoding at this position, and of *match*."""
-        if self._is_argmax:
-            row = self._edits.apply(logits_row, history)
-            token = int(row.argmax())
-            check_peak(float(row[token]))
-            return token
-        return race(self.distribution(logits_row, history, random), random, len(history))
+    def choose(
+        self,
+        logits_row: LogitRow,
+        history: Sequence[int],
+        random: RandomSource,
+        constraint: Constraint | None = None,
+    ) -> int:
+        """The next token of plain decoding at this position, and of *match*.
+
+        A drafter that chooses with this sampler and the same `random` from its own logits meets the noise
+        that the target will meet: it agrees as often as the two distributions are alike.
+        """
+        if not self._is_argmax:
+            return race(self.distribution(logits_row, history, random, constraint), random, len(history))
+        row = self._edits.apply(logits_row, history)
+        if constraint is not None:
+            best = allowed_candidates(row, constraint, 1)
+            assert best.tokens is not None
+            return int(best.tokens[0])
+        token = int(row.argmax())
+        check_peak(float(row[token]))
+        return token
+
+    def _first(self, row: LogitRow, constraint: Constraint | None) -> Candidates:
+        if constraint is None:
+            return top_k(row, self.settings.top_k)
+        return allowed_candidates(row, constraint, max(self.settings.top_k, 0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from specdec_cli.errors import UsageProblem
 from specdec_cli.settings import SamplingSettings
@@ -18,6 +19,12 @@ def validate(settings: SamplingSettings, n_vocab: int | None = None) -> None:
             raise UsageProblem(f"--logit-bias names token {token}, which is not in the vocabulary{there}")
         if math.isnan(value) or value == math.inf:
             raise UsageProblem(f"--logit-bias for token {token} is {value}: it must be a number or -inf")
+
+
+def for_vocabulary(settings: SamplingSettings, n_vocab: int) -> SamplingSettings:
+    """The settings without the biases of tokens that a (draft) model's smaller vocabulary lacks."""
+    biases = tuple((token, value) for token, value in settings.logit_bias if token < n_vocab)
+    return replace(settings, logit_bias=biases)
 
 
 def _check_ranges(settings: SamplingSettings) -> None:
