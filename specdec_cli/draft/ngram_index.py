@@ -113,7 +113,7 @@ class NgramIndex:
         return None
 
     def _extend_backwards(self, end: int, length: int) -> int:
-        """How long the match that ends at `end` is, when `length` tokens are known: less than twice as many."""
+        """How long the match ending at `end` is, `length` tokens being known: less than twice as many."""
         text = self.tokens
         size = len(text)
         step = length >> 1
