@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias, overload
@@ -90,15 +89,6 @@ class MetaArray(Sequence[MetaScalar]):
     def __init__(self, element_type: ValueType, elements: array[int] | array[float] | StringArray) -> None:
         self.element_type = element_type
         self._elements = elements
-
-    @classmethod
-    def of_numbers(cls, element_type: ValueType, little_endian: bytes) -> MetaArray:
-        """An array of numbers or booleans from its bytes in the file."""
-        elements = array(ARRAY_CODES[element_type])
-        elements.frombytes(little_endian)
-        if sys.byteorder == "big":
-            elements.byteswap()
-        return cls(element_type, elements)
 
     @property
     def elements(self) -> array[int] | array[float] | StringArray:

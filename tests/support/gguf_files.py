@@ -6,7 +6,7 @@
 
 Models to write with it are in `tiny_models.py`.
 
-Metadata values take their GGUF type from Python's: bool, int (u32), float (f32), str or bytes, and lists of one
+Metadata values take their GGUF type from Python's: bool, int (u32), float (f32), str or bytes, lists of one
 of them (ints: i32). `typed` and `Raw` say it otherwise. Metadata may be pairs, so that keys can repeat.
 """
 

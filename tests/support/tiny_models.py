@@ -30,7 +30,7 @@ def byte_characters() -> list[str]:
 def bpe_vocabulary(
     size: int = 300, *, chat_template: str | None = CHATML, **overrides: Any
 ) -> dict[str, Any]:
-    """A byte-level BPE vocabulary (`gpt2`): three control tokens, bytes, merges, filler to `size`.
+    """A byte-level BPE vocabulary (`gpt2`): control tokens, bytes, merges, filler up to `size`.
 
     From 270 tokens on every text can be tokenized and comes back; below, only common ASCII characters can, and
     llama.cpp drops the others. `overrides` replace or, when None, remove metadata keys written with `_` for
@@ -194,7 +194,9 @@ def write_tiny_model(
     `metadata` adds to, or replaces, what is written. `experts` makes it a mixture that uses two of them.
     """
     words = bpe_vocabulary() if vocabulary is None else vocabulary
-    mixture = {"expert_count": experts, "expert_used_count": min(2, experts)} if experts else {}
+    mixture: dict[str, Any] = (
+        {"expert_count": experts, "expert_used_count": min(2, experts)} if experts else {}
+    )
     sizes: dict[str, Any] = {
         "layers": layers,
         "embedding": embedding,
