@@ -52,7 +52,11 @@ def parse_vocabulary(window: Window, metadata: Metadata) -> Vocabulary | None:
 
 
 def _refuse(window: Window, message: str) -> NoReturn:
-    window.refuse(f"the vocabulary cannot be loaded: {message}", code="file.vocabulary")
+    window.refuse(
+        f"the vocabulary cannot be loaded: {message}",
+        code="file.vocabulary",
+        hint="the file is damaged or badly converted: take another one of this model",
+    )
 
 
 def _tokens(window: Window, metadata: Metadata) -> StringArray:
@@ -89,7 +93,7 @@ def _check_texts(window: Window, tokens: StringArray) -> None:
     for token in tokens:
         if 0 in token:
             at = next(i for i, text in enumerate(tokens) if 0 in text)
-            _refuse(window, f"token {at} ({printable(repr(tokens[at]))}) has a zero byte in it")
+            _refuse(window, f"token {at} ({printable(tokens[at])}) has a zero byte in it")
         if token:
             code = hash(token)
             buckets[code % HASH_BUCKETS].append(code)
@@ -105,10 +109,7 @@ def _refuse_same_text(window: Window, tokens: StringArray, code: int) -> None:
     for number, token in enumerate(tokens):
         if token and hash(token) == code:
             if token in seen:
-                shown = printable(repr(token))
-                _refuse(
-                    window, f"tokens {seen[token]} and {number} are both {shown}, on which llama.cpp aborts"
-                )
+                _refuse(window, f"tokens {seen[token]} and {number} are both {printable(token)}")
             seen[token] = number
 
 

@@ -38,7 +38,7 @@ class HeaderProblem(SpecdecError):
 def printable(text: str | bytes, limit: int = 60) -> str:
     """Text from a file, fit for one line: control characters escaped, at most `limit` characters."""
     if isinstance(text, bytes):
-        text = text[: 4 * limit].decode("utf-8", "backslashreplace")
+        text = text[: 4 * limit + 4].decode("utf-8", "backslashreplace")
     shown = "".join(
         character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
         for character in text[: limit + 1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NoReturn
 
+from specdec_cli.gguf.check_model import check_model
 from specdec_cli.gguf.header import ModelHeader, ShardInfo, TensorInfo
 from specdec_cli.gguf.metadata import Metadata
 from specdec_cli.gguf.parse_metadata import RawValue, parse_metadata
@@ -75,6 +76,7 @@ def parse_header(source: ByteSource, name: str) -> ModelHeader:
         trailing_bytes=trailing_bytes,
     )
     _check_is_model(window, header)
+    check_model(header)
     return header
 
 

@@ -11,7 +11,7 @@ from typing import NoReturn, Protocol
 
 from specdec_cli.gguf.problems import HeaderProblem
 
-STEP_BYTES = 512 * 1024
+STEP_BYTES = 768 * 1024
 """How far the window reads on when more is not known to be needed: the most a remote header may cost too much."""
 MAX_HEADER_BYTES = 256 * 1024 * 1024
 """No model has a header this large; vocabularies of 260 000 tokens with their merges take 16 MiB."""
