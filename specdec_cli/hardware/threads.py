@@ -1,14 +1,15 @@
-"""How many CPU threads to decode with."""
+"""How many threads to decode with.
+
+More threads than cores is far worse than one too few: llama.cpp's threads spin at every barrier, and one that
+waits for a core holds up all the others.
+"""
 
 from __future__ import annotations
 
-import os
+from specdec_cli.hardware.system import SystemFacts, system_facts
 
 
-def default_threads() -> int:
-    """Physical cores, within what this process may use. Never less than 1."""
-    import psutil
-
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    physical = psutil.cpu_count(logical=False) or usable
-    return max(1, min(physical, usable))
+def default_threads(facts: SystemFacts | None = None) -> int:
+    """Physical cores of the fast kind, within affinity and container quota; at least one."""
+    facts = facts or system_facts()
+    return max(1, min(facts.performance_cores, int(facts.usable_cores)))
