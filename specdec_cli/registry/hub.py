@@ -99,21 +99,23 @@ class HubClient:
 
     def describe(self, repo: str, file: str, revision: str) -> RemoteFile:
         """Size, etag, commit and address of one file."""
+        if ".." in file.split("/"):
+            raise SpecdecError(f"{file!r} is no file name", code="file.not_in_repository")
         url = hf_hub_url(repo, file, revision=revision, endpoint=self.endpoint)
         try:
-            found = self._asking(
+            found = self.asking(
                 repo, lambda: get_hf_file_metadata(url, endpoint=self.endpoint, **_who_asks())
             )
         except EntryNotFoundError:
             raise self._not_in_repository(repo, file) from None
-        if not found.commit_hash or not found.etag or found.size is None:
+        if found.size is None or not _is_plain(found.commit_hash) or not _is_plain(found.etag):
             raise not_the_hub(self.endpoint)
         return RemoteFile(repo, file, found.commit_hash, found.etag, found.size, found.location)
 
     def list_files(self, repo: str) -> tuple[str, tuple[str, ...]]:
         """(Commit of `main`, names of its files in alphabetical order)."""
         api = HfApi(endpoint=self.endpoint, **_who_asks())
-        info = self._asking(repo, lambda: api.model_info(repo, timeout=10))
+        info = self.asking(repo, lambda: api.model_info(repo, timeout=10))
         if not info.sha:
             raise not_the_hub(self.endpoint)
         return info.sha, tuple(sorted(sibling.rfilename for sibling in info.siblings or ()))
@@ -149,11 +151,11 @@ class HubClient:
                     hf_raise_for_status(response)
                 return response
 
-            yield self._asking(file.repo, ask)
+            yield self.asking(file.repo, ask)
 
     # asking and waiting -------------------------------------------------------------------------------
 
-    def _asking(self, repo: str, ask: Callable[[], Any]) -> Any:
+    def asking(self, repo: str, ask: Callable[[], Any]) -> Any:
         """The answer to a question, after short waits where the Hub asks for them.
 
         Whatever prevents it is a `SpecdecError`, except that a file is not there (`EntryNotFoundError`).
@@ -230,6 +232,11 @@ def download_timeout() -> float:
 
 def _who_asks() -> dict[str, Any]:
     return {"library_name": "specdec", "library_version": __version__}
+
+
+def _is_plain(name: str | None) -> bool:
+    """Whether a commit or an etag can be part of a file name: they come from outside."""
+    return name is not None and re.fullmatch(r"[A-Za-z0-9_-]+", name) is not None
 
 
 def _retry_after(response: Any) -> float | None:

@@ -21,7 +21,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.hub_server import (
+from tests.support.hub_server import start_server
+from tests.support.hub_values import (
     GOOD_TOKEN,
     HTML,
     Answer,
@@ -29,7 +30,6 @@ from tests.support.hub_server import (
     HubFile,
     Repository,
     Request,
-    start_server,
 )
 
 __all__ = ["GOOD_TOKEN", "HTML", "Behaviour", "HubEmulator", "hub"]
@@ -115,8 +115,7 @@ class HubEmulator:
     def close(self) -> None:
         """Stop both servers; connections that are open are cut."""
         for server in (self._hub_server, self._cdn_server):
-            server.shutdown()
-            server.server_close()
+            server.stop()
 
     def _store(self, data: bytes | Path) -> HubFile:
         if isinstance(data, bytes):

@@ -10,78 +10,21 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
-GOOD_TOKEN = "hf_emulatorEmulatorEmulatorEmulator"
-"""The token of someone who accepted every licence."""
-HTML = b"<!DOCTYPE html><html><body>Sign in to the airport network</body></html>"
+from tests.support.hub_values import (
+    GOOD_TOKEN,
+    HTML,
+    Answer,
+    Behaviour,
+    HubFile,
+    Repository,
+    Request,
+)
+
 _PIECE = 64 * 1024
-
-
-@dataclass(frozen=True)
-class HubFile:
-    """One file of a repository; the content is on disk."""
-
-    path: Path
-    size: int
-    sha256: str
-
-
-@dataclass
-class Repository:
-    """What one repository holds now; an older commit's files stay reachable by the commit."""
-
-    name: str
-    gated: bool
-    commit: str = ""
-    commits: dict[str, dict[str, HubFile]] = field(default_factory=dict)
-
-    def files_at(self, revision: str) -> tuple[str, dict[str, HubFile]] | None:
-        commit = self.commit if revision == "main" else revision
-        files = self.commits.get(commit)
-        return None if files is None else (commit, files)
-
-
-@dataclass
-class Behaviour:
-    """How the bodies of files go wrong."""
-
-    ignore_ranges: bool = False
-    bytes_per_second: float | None = None
-    cuts: list[int] = field(default_factory=list)
-    """Each answer takes the first of these and closes the connection after so many bytes."""
-    corrupt: bool = False
-    """One byte in the middle of the file is another one."""
-    shorten: int = 0
-    """The file ends so many bytes early, and the answer says so."""
-    html: bool = False
-    """A web page instead of the file, status 200."""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """An answer that comes instead of the real one."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-    method: str | None
-    path_part: str
-
-
-@dataclass
-class Request:
-    """What was asked of whom, and how much body went out."""
-
-    host: str
-    method: str
-    path: str
-    headers: dict[str, str]
-    body_bytes: int = 0
 
 
 class Emulator(Protocol):
@@ -99,19 +42,34 @@ class Emulator(Protocol):
     def by_digest(self, digest: str) -> HubFile | None: ...
 
 
-class _Server(ThreadingHTTPServer):
+class Server(ThreadingHTTPServer):
+    """Serves on threads, and can be gone at once."""
+
     daemon_threads = True
     block_on_close = False
+
+    def __init__(self, *arguments: Any) -> None:
+        self.connections: set[socket.socket] = set()
+        super().__init__(*arguments)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that went away is what tests are about, not an error."""
         if not isinstance(sys.exception(), ConnectionError | TimeoutError):
             super().handle_error(request, client_address)
 
+    def stop(self) -> None:
+        """Take no more, and cut what is open."""
+        self.shutdown()
+        self.server_close()
+        for connection in tuple(self.connections):
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
-def start_server(emulator: Emulator, host: str) -> ThreadingHTTPServer:
+
+def start_server(emulator: Emulator, host: str) -> Server:
+    """Serve as "hub" or as "cdn" on a port of its own until stopped."""
     handler = type("Handler", (_Handler,), {"emulator": emulator, "host": host})
-    server = _Server(("127.0.0.1", 0), handler)
+    server = Server(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, args=(0.02,), name=f"emulated-{host}", daemon=True).start()
     return server
 
@@ -119,8 +77,17 @@ def start_server(emulator: Emulator, host: str) -> ThreadingHTTPServer:
 class _Handler(BaseHTTPRequestHandler):
     emulator: Emulator
     host: str
+    server: Server
     protocol_version = "HTTP/1.1"
     timeout = 30
+
+    def setup(self) -> None:
+        super().setup()
+        self.server.connections.add(self.connection)
+
+    def finish(self) -> None:
+        self.server.connections.discard(self.connection)
+        super().finish()
 
     def do_GET(self) -> None:
         self._handle()
