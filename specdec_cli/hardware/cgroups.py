@@ -26,7 +26,7 @@ def container_limits(root: Path = Path("/")) -> ContainerLimits:
     """The tightest limits of this process's control group and those above it. `root` is for tests."""
     groups = _own_groups(root)
     memory = [limit for group in groups.get("memory", []) if (limit := _memory(group)) is not None]
-    cores = [limit for group in groups.get("cpu", []) if (limit := _cores(group)) is not None]
+    cores = [quota for group in groups.get("cpu", []) if (quota := _cores(group)) is not None]
     return ContainerLimits(
         memory_total=min((total for total, _ in memory), default=None),
         memory_free=min((free for _, free in memory), default=None),

@@ -10,7 +10,7 @@
     kind = "unified"                # cpu, gpu or unified
     total_gib = 16                  # for unified memory: what the system grants the GPU
     bandwidth_gb_s = 200
-    compute_tflops = 5.3            # optional: half precision, peak
+    compute_tflops = 4.3            # optional, peak: 8-bit operations on NVIDIA and AMD, else half precision
     free_gib = 16                   # optional: all of it
     reserve_gib = 1                 # optional
 

@@ -76,7 +76,9 @@ def _count_cores_of(listed: str) -> int:
 
 def _sysctl(name: str) -> int | None:
     try:
-        answer = subprocess.run(["sysctl", "-n", name], capture_output=True, text=True, timeout=5, check=False)
+        answer = subprocess.run(
+            ["sysctl", "-n", name], capture_output=True, text=True, timeout=5, check=False
+        )
         return int(answer.stdout)
     except (OSError, ValueError, subprocess.SubprocessError):
         return None

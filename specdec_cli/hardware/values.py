@@ -25,7 +25,7 @@ class Device:
     bandwidth: float | None = None
     """Bytes per second it can read its memory at; None is unknown."""
     compute: float | None = None
-    """Half-precision operations per second, peak; None is unknown."""
+    """Operations per second, peak, in the arithmetic llama.cpp multiplies with there; None is unknown."""
     description: str = ""
 
     @property

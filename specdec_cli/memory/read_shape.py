@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from specdec_cli.gguf.header import ModelHeader, TensorInfo
+from specdec_cli.gguf.types import tensor_type_name
 from specdec_cli.memory.architectures import ARCHITECTURES, Architecture
 from specdec_cli.memory.shape import LayerShape, ModelShape
 
@@ -55,7 +56,7 @@ def read_shape(header: ModelHeader) -> ModelShape:
         unused_layers=min(unused, n_layers),
         parameters=sum(t.n_elements for t in outside)
         + sum(t.n_elements for ts in layers for t in ts.values()),
-        quantization=header.quantization or "",
+        quantization="" if header.dominant_type is None else tensor_type_name(header.dominant_type),
         unknown=unknown,
     )
 
