@@ -195,7 +195,7 @@ def _special_ids(target: Vocabulary, draft: Vocabulary) -> list[Finding]:
         findings.append(
             Finding(
                 "warning" if matters else "info",
-                f"vocab.{name}",
+                _FIELD_CODES[name],
                 f"{name} differs: target {shown(target, ours)}, draft {shown(draft, theirs)}",
                 hint=_ID_HINTS[name] if matters else None,
             )
@@ -203,6 +203,13 @@ def _special_ids(target: Vocabulary, draft: Vocabulary) -> list[Finding]:
     return findings
 
 
+_FIELD_CODES = {
+    "bos": "vocab.bos",
+    "eos": "vocab.eos",
+    "eot": "vocab.eot",
+    "add_bos": "vocab.add_bos",
+    "add_eos": "vocab.add_eos",
+}
 _ID_HINTS = {
     "bos": "every prompt opens with the target's bos; the draft was trained with another and may guess worse",
     "eos": "an answer ends at the target's eos; the draft looks like the other kind of model (base or instruct)",
@@ -216,7 +223,7 @@ def _flag(name: str, ours: bool, theirs: bool, stale_target: Stale, stale_draft:
     return [
         Finding(
             "warning" if name in stale_target else "info",
-            f"vocab.{name}",
+            _FIELD_CODES[name],
             f"{name} differs: target {str(ours).lower()}, draft {str(theirs).lower()}"
             + (
                 _which(name, stale_target, stale_draft)
