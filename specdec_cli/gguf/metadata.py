@@ -140,6 +140,11 @@ class Metadata(Mapping[str, MetaValue]):
         value = self._values[key]
         return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
+    def text_bytes(self, key: str) -> bytes | None:
+        """A text as it lies in the file; None when there is none of this key."""
+        value = self._values.get(key)
+        return value if isinstance(value, bytes) else None
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import struct
 import sys
 from array import array
 
 from specdec_cli.gguf.metadata import ARRAY_CODES, MetaArray, StringArray
 from specdec_cli.gguf.problems import printable
-from specdec_cli.gguf.source import Window
+from specdec_cli.gguf.source import LITTLE_ENDIAN, Window
 from specdec_cli.gguf.types import ValueType
 
-MAX_KEYS = 16_384
+MAX_KEYS = 4096
 MAX_NAME_BYTES = 65_535
 """The longest key that the GGUF specification allows."""
 
@@ -100,7 +99,7 @@ def _parse_strings(window: Window, count: int, claim: str) -> StringArray:
     while len(ends) < count:
         needed = length + 8
         window.have(needed, claim)
-        needed += struct.unpack_from("<Q", window.buffer, window.position - window.start + length)[0]
+        needed += LITTLE_ENDIAN["Q"].unpack_from(window.buffer, window.position - window.start + length)[0]
         window.have(needed + 8 * (count - len(ends) - 1), claim)
         length = _scan_strings(window, ends, count)
     return StringArray(window.take(length), ends)
@@ -114,7 +113,7 @@ def _scan_strings(window: Window, ends: array[int], count: int) -> int:
     buffer = window.buffer
     base = window.position - window.start
     limit = len(buffer) - base
-    length_at = struct.Struct("<Q").unpack_from
+    length_at = LITTLE_ENDIAN["Q"].unpack_from
     append = ends.append
     position = ends[-1] if ends else 0
     last_length_at = limit - 8

@@ -8,7 +8,7 @@ from specdec_cli.gguf.problems import printable
 from specdec_cli.gguf.source import Window
 from specdec_cli.gguf.types import BLOCKS, GgmlType
 
-MAX_TENSORS = 32_768
+MAX_TENSORS = 16_384
 MAX_DIMENSIONS = 4
 MAX_TENSOR_NAME_BYTES = 63
 MAX_ELEMENTS = 2**63 - 1

@@ -37,7 +37,6 @@ def parse_vocabulary(window: Window, metadata: Metadata) -> Vocabulary | None:
     _check_texts(window, tokens)
     stated = {name: _special_id(window, metadata, key) for name, key in SPECIAL_KEYS.items()}
     pre = metadata.get("tokenizer.ggml.pre")
-    template = metadata.get("tokenizer.chat_template")
     return Vocabulary(
         model=model,
         pre=pre if isinstance(pre, str) else None,
@@ -47,7 +46,7 @@ def parse_vocabulary(window: Window, metadata: Metadata) -> Vocabulary | None:
         stray_ids={n: i for n, i in stated.items() if i is not None and not 0 <= i < len(tokens)},
         add_bos=_flag(metadata, "tokenizer.ggml.add_bos_token"),
         add_eos=_flag(metadata, "tokenizer.ggml.add_eos_token"),
-        chat_template=template if isinstance(template, str) else None,
+        chat_template_bytes=metadata.text_bytes("tokenizer.chat_template"),
     )
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from specdec_cli.gguf.check_model import check_model
 from specdec_cli.gguf.header import ModelHeader
 from specdec_cli.gguf.problems import HeaderProblem, printable
 
@@ -95,7 +96,7 @@ def join_shards(headers: Sequence[ModelHeader]) -> ModelHeader:
             hint="download all parts again from one place",
         )
     sizes = [header.file_bytes for header in headers]
-    return replace(
+    model = replace(
         first,
         tensors=tensors,
         header_bytes=sum(header.header_bytes for header in headers),
@@ -103,3 +104,5 @@ def join_shards(headers: Sequence[ModelHeader]) -> ModelHeader:
         shards=tuple(shard for header in headers for shard in header.shards),
         trailing_bytes=sum(header.trailing_bytes for header in headers),
     )
+    check_model(model)
+    return model

@@ -16,6 +16,7 @@ STEP_BYTES = 768 * 1024
 MAX_HEADER_BYTES = 256 * 1024 * 1024
 """No model has a header this large; vocabularies of 260 000 tokens with their merges take 16 MiB."""
 PEEK_BYTES = 256
+LITTLE_ENDIAN = {code: struct.Struct(f"<{code}") for code in "bBhHiIqQfd"}
 
 
 class ByteSource(Protocol):
@@ -176,10 +177,10 @@ class Window:
 
     def number(self, code: str) -> int | float:
         """Consume one little-endian number with this `struct` code."""
-        length = struct.calcsize(f"<{code}")
-        self.have(length)
-        value: int | float = struct.unpack_from(f"<{code}", self.buffer, self.position - self.start)[0]
-        self.position += length
+        layout = LITTLE_ENDIAN[code]
+        self.have(layout.size)
+        value: int | float = layout.unpack_from(self.buffer, self.position - self.start)[0]
+        self.position += layout.size
         return value
 
     def u32(self) -> int:

@@ -57,13 +57,19 @@ class Vocabulary:
     add_bos: bool | None = None
     """Whether the tokenizer puts bos before a text; None when the file does not say."""
     add_eos: bool | None = None
-    chat_template: str | None = None
-    """The Jinja source of the chat template."""
+    chat_template_bytes: bytes | None = None
+    """The chat template as the file has it: `chat_template` decodes it."""
 
     @property
     def n_tokens(self) -> int:
         """Number of entries; llama.cpp's `llama_vocab_n_tokens`."""
         return len(self.tokens)
+
+    @property
+    def chat_template(self) -> str | None:
+        """The Jinja source of the chat template; None when the file has none."""
+        raw = self.chat_template_bytes
+        return None if raw is None else raw.decode("utf-8", "replace")
 
     @property
     def bos(self) -> int | None:

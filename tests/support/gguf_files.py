@@ -222,3 +222,20 @@ def split_into_shards(
         shard = path.with_name(f"{path.name}-{number + 1:05d}-of-{count:05d}.gguf")
         paths.append(write_gguf(shard, {**metadata, **split} if number == 0 else split, part, **options))
     return paths
+
+
+class BytesSource:
+    """A `ByteSource` over bytes in memory that counts what is read: a stand-in for a remote file."""
+
+    def __init__(self, content: bytes, *, size_known: bool = True, most_per_read: int | None = None) -> None:
+        self.content = content
+        self.size = len(content) if size_known else None
+        self.most_per_read = most_per_read
+        self.bytes_read = 0
+        self.reads = 0
+
+    def read(self, offset: int, length: int) -> bytes:
+        part = self.content[offset : offset + min(length, self.most_per_read or length)]
+        self.bytes_read += len(part)
+        self.reads += 1
+        return part
