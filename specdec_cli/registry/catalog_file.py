@@ -299,4 +299,6 @@ class _CatalogReader:
                 index,
                 key,
             )
-        return (ModelEntry(name=text, source=source, quant=getattr(source, "quant", None)),)
+        if isinstance(source, HubSource) and source.quant:
+            return (ModelEntry(source.repo, source, source.quant),)
+        return (ModelEntry(text, source),)

@@ -24,6 +24,7 @@ from specdec_cli.registry.fetch import Fetch, fetch_file
 from specdec_cli.registry.folders import cache_dir
 from specdec_cli.registry.hub import HubClient, RemoteFile, RemoteModel
 from specdec_cli.registry.hub_cache import repository_folder
+from specdec_cli.registry.records import FetchedFile, remember_fetched
 
 SPACE_RESERVE_BYTES = 64 * 2**20
 """Free space that a download leaves on the disk."""
@@ -168,6 +169,9 @@ def _bring(file: PlannedFile, plan: DownloadPlan, client: HubClient, report: Rep
             file.partial.replace(file.blob)
     if not plan.plain:
         _link_into_cache(file, plan.folder, client)
+    remote = file.remote
+    fetched = FetchedFile(remote.repo, remote.file, str(file.path.absolute()), remote.size, plan.plain)
+    remember_fetched([fetched], cache_dir())
 
 
 def _copy_from_cache(file: PlannedFile, plan: DownloadPlan) -> bool:

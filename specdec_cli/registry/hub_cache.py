@@ -7,6 +7,7 @@ whole.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,6 +65,13 @@ def find_cached(source: HubSource, cache: Path) -> CachedFile | None:
         if all(path.is_file() for path in paths):
             return CachedFile(source.repo, shard_names(file)[0], paths)
     return None
+
+
+def find_among(source: HubSource, models: Sequence[CachedFile]) -> CachedFile | None:
+    """The model that a reference means among those that are here."""
+    names = [model.file for model in models if model.repo == source.repo]
+    wanted = shard_names(source.file)[0] if source.file else choose_file(names, source.quant)
+    return next((model for model in models if (model.repo, model.file) == (source.repo, wanted)), None)
 
 
 def cached_models(cache: Path) -> list[CachedFile]:

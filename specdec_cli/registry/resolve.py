@@ -11,7 +11,8 @@ from specdec_cli.errors import SpecdecError
 from specdec_cli.registry.catalog import Catalog, ModelEntry, Pair, nearest
 from specdec_cli.registry.derive import DeriveProgress, Quantize, ensure_derived, find_derived
 from specdec_cli.registry.folders import cache_dir, hub_cache_dir
-from specdec_cli.registry.hub_cache import find_cached
+from specdec_cli.registry.hub_cache import find_among, find_cached
+from specdec_cli.registry.records import plain_models
 from specdec_cli.registry.sources import (
     DerivedSource,
     HubSource,
@@ -134,7 +135,7 @@ def _find(source: Source, folders: Folders) -> Path | None:
     if isinstance(source, PackageSource):
         return find_package_file(source)
     if isinstance(source, HubSource):
-        cached = find_cached(source, folders.hub)
+        cached = find_cached(source, folders.hub) or find_among(source, plain_models(folders.cache))
         return cached.path if cached else None
     base = _find(source.base, folders)
     if base is None:
