@@ -114,6 +114,14 @@ class LoadedModel(Protocol):
     def size_bytes(self) -> int:
         """Bytes of all its tensors."""
 
+    @property
+    def chat_template(self) -> str | None:
+        """The Jinja source of its chat template, when the file carries one."""
+
+    @property
+    def template_tokens(self) -> tuple[str, str]:
+        """The bos and eos tokens as templates write them; empty strings where there are none."""
+
     def new_context(self, settings: ContextSettings, max_rows: int) -> ModelContext:
         """A context able to return `max_rows` rows of logits per decode. Raises `SpecdecError` with llama.cpp's
         own reason when it cannot be made."""
@@ -137,9 +145,12 @@ class Backend(Protocol):
         """Every device, the CPU included."""
 
     def load(
-        self, path: Path, settings: ContextSettings, progress: Callable[[float], None] | None = None
+        self, path: Path, settings: ContextSettings, progress: Callable[[float], bool] | None = None
     ) -> LoadedModel:
-        """Load weights; `progress` hears 0 … 1. Raises `SpecdecError` with llama.cpp's own reason."""
+        """Load weights; `progress` hears 0 … 1 and may answer False to stop (`KeyboardInterrupt` then).
+
+        Raises `SpecdecError` with llama.cpp's own reason when the file cannot be loaded.
+        """
 
     def quantize(self, source: Path, destination: Path, quantization: str) -> None:
         """Write `source` again as `destination` in another quantization ("F16", "Q4_0", …)."""

@@ -6,9 +6,10 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import BinaryIO, TextIO
+from typing import TYPE_CHECKING, BinaryIO, TextIO
 
-from specdec_cli.protocols import Backend
+if TYPE_CHECKING:  # numpy has no place in `specdec --help`
+    from specdec_cli.protocols import Backend
 
 
 def _llama_backend() -> Backend:

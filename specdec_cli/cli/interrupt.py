@@ -16,6 +16,7 @@ class Interruption:
         self.asked = False
 
     def __call__(self) -> bool:
+        """True once Ctrl-C was pressed."""
         return self.asked
 
     def ask(self, _signal: int, _frame: FrameType | None) -> None:

@@ -38,9 +38,7 @@ RepeatPenalty = Annotated[float, typer.Option("--repeat-penalty", help="Weaken r
 Seed = Annotated[
     int | None, typer.Option("--seed", help="Random seed; without one, sampling takes a new one.")
 ]
-Stop = Annotated[
-    list[str] | None, typer.Option("--stop", help="End the answer at this text (repeatable).")
-]
+Stop = Annotated[list[str] | None, typer.Option("--stop", help="End the answer at this text (repeatable).")]
 
 DraftMax = Annotated[int | None, typer.Option("--draft-max", help="Most tokens in a draft.")]
 DrafterName = Annotated[
@@ -48,9 +46,7 @@ DrafterName = Annotated[
 ]
 Threads = Annotated[int | None, typer.Option("--threads", help="CPU threads of the target.")]
 DraftThreads = Annotated[int | None, typer.Option("--draft-threads", help="CPU threads of the draft.")]
-GpuLayers = Annotated[
-    int | None, typer.Option("--gpu-layers", help="Target layers on the GPU; -1 is all.")
-]
+GpuLayers = Annotated[int | None, typer.Option("--gpu-layers", help="Target layers on the GPU; -1 is all.")]
 DraftGpuLayers = Annotated[
     int | None, typer.Option("--draft-gpu-layers", help="Draft layers on the GPU; -1 is all.")
 ]

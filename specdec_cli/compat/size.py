@@ -27,16 +27,16 @@ def size_findings(target: ModelHeader, draft: ModelHeader, size: SizeComparison 
             Finding(
                 "warning",
                 "file.same",
-                f"target and draft are the same file ({target.source}, {_size(target.weight_bytes)} of weights): "
-                "it would be loaded twice",
-                hint="the draft cannot be cheaper than the target; give a smaller model of the family",
+                f"target and draft are one and the same model: {target.source} and {draft.source}, "
+                f"{file_size(target.weight_bytes)} of weights each",
+                hint="a draft as large as its target cannot make it faster; give a smaller model of the family",
             )
         ]
     if size is None:
         return []
     figures = (
-        f"the draft has {size.bytes_ratio:.1%} of the target's bytes ({_size(draft.weight_bytes)} of "
-        f"{_size(target.weight_bytes)}) and {size.parameters_ratio:.1%} of its parameters"
+        f"the draft has {size.bytes_ratio:.1%} of the target's bytes ({file_size(draft.weight_bytes)} of "
+        f"{file_size(target.weight_bytes)}) and {size.parameters_ratio:.1%} of its parameters"
     )
     low, high = GUIDANCE
     if size.bytes_ratio >= 1:
@@ -70,5 +70,6 @@ def is_same_file(target: ModelHeader, draft: ModelHeader) -> bool:
     )
 
 
-def _size(n_bytes: int) -> str:
+def file_size(n_bytes: int) -> str:
+    """`7.3 GB`, `806 MB`: decimal, as file lists show it."""
     return f"{n_bytes / 1e9:.1f} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:.0f} MB"

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from specdec_cli.draft.model import ModelDrafter
-
 from specdec_cli.draft.ngram import NgramDrafter
 from specdec_cli.draft.plain import PlainDrafter
 from specdec_cli.draft.values import Drafter, DrafterNeeds

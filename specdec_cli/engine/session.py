@@ -70,14 +70,18 @@ class Session:
         return decoded
 
     def settle(self) -> None:
-        """After a round that may have been broken off: drop what was decoded but not committed, then check."""
-        if self.target.length >= len(self.committed) > 0:
-            self.target.cut(len(self.committed) - 1)
+        """After a round that may have been broken off: drop what was decoded but not committed.
+
+        A memory that cannot do that forgets everything: the next `start` then decodes its whole prompt.
+        """
+        if self.committed and not self.target.cut(len(self.committed) - 1):
+            self.target.cut(0)
+            self.committed = []
         self.check()
 
     def check(self) -> None:
         """Raise `EngineFault` unless the cache and the committed tokens agree."""
-        if self.target.length != len(self.committed) - 1:
+        if self.target.length != max(0, len(self.committed) - 1):
             raise EngineFault(
                 f"the target holds {self.target.length} positions for {len(self.committed)} committed tokens"
             )

@@ -35,6 +35,8 @@ __all__ = [
 
 PerLayer = int | tuple[int, ...]
 """One number for every layer, or one per layer."""
+MOST_LAYERS = 4096
+"""A longer array is no list of layers (llama.cpp stops at 512)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,15 +117,18 @@ class ModelHeader:
         return value if isinstance(value, str) else None
 
     def per_layer(self, suffix: str) -> PerLayer | None:
-        """`{architecture}.{suffix}` as one number or one per layer; None when absent or of another kind."""
+        """`{architecture}.{suffix}` as one number or one per layer; None when absent or nonsense."""
         value = self.get(suffix)
-        if isinstance(value, MetaArray):
-            numbers = tuple(int(item) for item in value if isinstance(item, int))
-            return numbers if len(numbers) == len(value) else None
-        return self._number(suffix)
+        if not isinstance(value, MetaArray):
+            return self._number(suffix)
+        if len(value) > MOST_LAYERS:
+            return None
+        numbers = tuple(int(item) for item in value if isinstance(item, int) and item >= 0)
+        return numbers if len(numbers) == len(value) else None
 
     def _number(self, suffix: str) -> int | None:
-        return self.integer(f"{self.architecture}.{suffix}")
+        number = self.integer(f"{self.architecture}.{suffix}")
+        return None if number is None or number < 0 else number
 
     @cached_property
     def architecture(self) -> str:

@@ -138,7 +138,7 @@ class LlamaContext:
         """All rows llama.cpp may write, as one array over its own buffer; made anew only when it moves."""
         if address != self._logits_address:
             buffer = (ctypes.c_float * (self._max_rows * self._n_vocab)).from_address(address)
-            self._logits_view = np.frombuffer(buffer, dtype=np.float32).reshape(self._max_rows, self._n_vocab)
+            self._logits_view = np.ctypeslib.as_array(buffer).reshape(self._max_rows, self._n_vocab)
             self._logits_address = address
         return self._logits_view
 

@@ -25,7 +25,7 @@ def _needs_flash_attention(wish: ModelWish) -> Iterable[Finding]:
             "error",
             "kv.flash_attention",
             f"KV type {kv_type} needs flash attention, and it is off",
-            hint="--flash-attention auto, or --kv-type f16",
+            hint="--flash-attn auto, or --kv-type f16",
             overridable=False,
         )
 

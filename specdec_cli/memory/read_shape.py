@@ -13,8 +13,6 @@ from specdec_cli.memory.shape import LayerShape, ModelShape
 _LAYER = re.compile(r"blk\.(\d+)\.(.+)")
 _INPUT = ("token_embd.", "position_embd.", "token_types.", "per_layer_token_embd.")
 _FLOAT = 4
-_MOST_LAYERS = 512
-"""llama.cpp's own limit."""
 _RECURRENT_PROJECTIONS = ("ssm_in.weight", "attn_qkv.weight", "attn_gate.weight", "shortconv.in_proj.weight")
 
 Tensors = dict[str, TensorInfo]
@@ -27,7 +25,7 @@ def read_shape(header: ModelHeader) -> ModelShape:
     (`architectures.py`) or the header lacks what the formulas need.
     """
     by_layer, outside = _split(header.tensors)
-    n_layers = min(header.block_count or 0, _MOST_LAYERS)
+    n_layers = header.block_count or 0
     unused = _at_least_zero(header, "nextn_predict_layers")
     loaded = max(0, n_layers - unused)
     layers = [by_layer.get(index, {}) for index in range(loaded)]
@@ -102,9 +100,9 @@ def _what_is_missing(header: ModelHeader, loaded: int) -> str | None:
         return f"how architecture '{header.architecture}' uses memory is not known to specdec"
     if not header.has_weights:
         return "the file has a vocabulary and no weights"
-    if not loaded or not header.embedding_length or (header.block_count or 0) > _MOST_LAYERS:
+    if not loaded or not header.embedding_length:
         return (
-            "the header does not say, or not believably, how many layers the model has and how wide they are"
+            "the header does not say how many layers the model has, or how wide they are"
         )
     if architecture.recurrent == "all":
         return None

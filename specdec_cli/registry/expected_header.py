@@ -22,7 +22,7 @@ def expected_header(base: ModelHeader, ftype: str, source: str) -> ModelHeader:
     tied = all(tensor.name != "output.weight" for tensor in base.tensors)
     tensors = tuple(_converted(tensor, wanted, tied) for tensor in base.tensors)
     number = next(number for number, label in FILE_TYPE_LABELS.items() if label == ftype)
-    keys = {key: base.metadata.raw(key) for key in base.metadata}
+    keys = {key: value.encode() if isinstance(value, str) else value for key, value in base.metadata.items()}
     return replace(
         base,
         source=source,

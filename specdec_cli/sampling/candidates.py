@@ -13,8 +13,8 @@ from specdec_cli.sampling.distribution import TokenIds
 LogitRow = npt.NDArray[np.float32]
 Values = npt.NDArray[np.floating[Any]]
 
-_WIDTH = 2048
-"""Columns into which a row is folded to bound its k-th largest entry."""
+_BLOCK = 512
+"""A row is looked at in blocks of this many entries to find its largest ones."""
 
 
 class Candidates(NamedTuple):
@@ -38,33 +38,40 @@ class Candidates(NamedTuple):
 def largest(values: Values, count: int) -> npt.NDArray[np.intp]:
     """Indices of the `count` largest values, in descending order, ties by smaller index; never one of -inf.
 
-    A cheap lower bound of the count-th largest value leaves few to sort: the row is folded into columns, and
-    the count-th largest of the column maxima is a number that at least `count` values reach.
     Raises `SpecdecError` on NaN, on +inf, and when nothing is left.
     """
     size = len(values)
     if count >= size:
-        bound = -np.inf
         check_peak(float(values.max()))
-    elif count < _WIDTH < size:
-        maxima = _column_maxima(values)
-        # NaN runs through maxima and sorts last, so it would be on top here.
-        upper = np.partition(maxima, _WIDTH - count)[_WIDTH - count :]
-        bound = float(upper[0])
-        check_peak(float(upper.max()))
+        reached = np.flatnonzero(values > -np.inf)
+    elif size >= 2 * count * _BLOCK:
+        reached = _reach_by_blocks(values, count)
     else:
-        bound = float(np.partition(values, size - count)[size - count])
         check_peak(float(values.max()))
-    reached = np.flatnonzero(values >= bound if bound > -np.inf else values > bound)
+        bound = np.partition(values, size - count)[size - count]
+        reached = np.flatnonzero(values >= bound if bound > -np.inf else values > bound)
     return reached[np.argsort(-values[reached], kind="stable")[:count]]
 
 
-def _column_maxima(values: Values) -> Values:
-    whole = len(values) - len(values) % _WIDTH
-    maxima: Values = np.maximum.reduce(values[:whole].reshape(-1, _WIDTH), axis=0)
-    rest = values[whole:]
-    np.maximum(maxima[: len(rest)], rest, out=maxima[: len(rest)])
-    return maxima
+def _reach_by_blocks(values: Values, count: int) -> npt.NDArray[np.intp]:
+    """Indices of all values that reach a lower bound of the `count`-th largest, in ascending order.
+
+    The bound is the count-th largest of the maxima of blocks: `count` values reach it, one in each of those
+    blocks, and only blocks whose maximum reaches it have to be looked through.
+    """
+    whole = len(values) - len(values) % _BLOCK
+    blocks, rest = values[:whole].reshape(-1, _BLOCK), values[whole:]
+    maxima = np.maximum.reduce(blocks, axis=1)
+    # NaN runs through maxima and sorts last, so that it would be on top here.
+    upper = np.partition(maxima, len(maxima) - count)[len(maxima) - count :]
+    check_peak(float(np.max(np.concatenate((upper, rest)))))
+    bound = upper[0]
+    if bound == -np.inf:
+        return np.flatnonzero(values > bound)
+    chosen = np.flatnonzero(maxima >= bound)
+    inside = np.flatnonzero(blocks[chosen] >= bound)
+    reached = chosen[inside // _BLOCK] * _BLOCK + inside % _BLOCK
+    return np.concatenate((reached, whole + np.flatnonzero(rest >= bound))) if len(rest) else reached
 
 
 def check_peak(peak: float) -> None:

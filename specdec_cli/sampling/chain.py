@@ -52,15 +52,18 @@ def typical(candidates: Candidates, mass: float) -> Candidates:
 
     Tokens join by growing distance |-log p - entropy| until their sum is greater than `mass`.
     """
-    probabilities = _softmax(candidates.logits)
-    with np.errstate(divide="ignore"):
-        surprise = -np.log(probabilities)
-    positive = probabilities > 0
-    entropy = np.sum(probabilities[positive] * surprise[positive], dtype=probabilities.dtype)
-    # Impossible tokens are infinitely far, so they come last.
-    nearest_first = np.argsort(np.abs(surprise - entropy), kind="stable")
-    running = np.cumsum(probabilities[nearest_first])
-    count = int(np.searchsorted(running, probabilities.dtype.type(mass), side="right")) + 1
+    # log p is the logit and a constant, and the entropy is the mean of -log p: the distance is that of a
+    # logit from the mean logit. (The floor keeps impossible tokens out of the mean and far from it.)
+    shifted = np.maximum(candidates.logits - candidates.logits.max(), np.float32(-1e4))
+    probabilities = _softmax(shifted)
+    nearness = -np.abs(shifted - np.dot(probabilities, shifted).astype(np.float32))
+    limit = probabilities.dtype.type(mass)
+    for handful in (_HANDFUL, len(nearness)):
+        nearest_first = largest(nearness, handful)
+        running = np.cumsum(probabilities[nearest_first])
+        if running[-1] > limit:
+            break
+    count = int(np.searchsorted(running, limit, side="right")) + 1
     return candidates.kept(np.sort(nearest_first[:count]))
 
 

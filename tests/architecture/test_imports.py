@@ -32,7 +32,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "findings_catalog": BASE | {"gguf", "registry", "compat"},
     "documents": BASE | {"engine"},
     "assemble": BASE | {"engine", "draft", "verify", "sampling", "llama", "hardware"},
-    "ui": BASE | {"engine", "draft", "documents", "gguf", "hardware", "memory", "compat", "predict", "preflight"},
+    "ui": BASE
+    | {"engine", "draft", "documents", "gguf", "hardware", "memory", "compat", "predict", "preflight"},
 }
 """What a room may import of ours, itself aside. Rooms not named (cli, chat, bench, …) may import everything below."""
 
