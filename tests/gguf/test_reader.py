@@ -161,7 +161,11 @@ def test_a_value_of_the_wrong_kind_is_as_good_as_none():
         "llama.context_length": True,
         "general.name": 7,
     }
+    keys |= {"llama.attention.sliding_window": typed(ValueType.INT32, -1), "llama.expert_used_count": [1, -2]}
     header = parse(gguf_bytes(keys | {"llama.attention.head_count": ["a", "b"]}))
+    assert header.sliding_window is None
+    assert header.expert_used_count == 0
+    assert parse(gguf_bytes(keys | {"llama.attention.head_count": [1] * 5000})).head_count is None
     assert header.block_count is None
     assert header.context_length is None
     assert header.name is None
