@@ -2,11 +2,39 @@
 
 from __future__ import annotations
 
+import functools
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
 import typer
 
-from specdec_cli.cli import run
+from specdec_cli.cli import check, run
+
+COMMANDS: tuple[tuple[str, Callable[..., int]], ...] = (
+    ("run", run.run),
+    ("check", check.check),
+)
+"""Name and function, in the order `--help` lists them."""
 
 
 def register_commands(app: typer.Typer) -> None:
-    """Add every command to the program, in the order `--help` lists them."""
-    app.command("run")(run.run)
+    """Add every command to the program."""
+    for name, function in COMMANDS:
+        app.command(name)(_ends_quietly(function))
+
+
+def _ends_quietly(function: Callable[..., int]) -> Callable[..., int]:
+    """A reader that has seen enough (`specdec … | head`) is no error; left to typer it would be exit code 1."""
+
+    @functools.wraps(function)
+    def guarded(*arguments: Any, **options: Any) -> int:
+        try:
+            return function(*arguments, **options)
+        except BrokenPipeError:
+            # Python flushes stdout once more when it exits, and would complain there.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
+            return 0
+
+    return guarded

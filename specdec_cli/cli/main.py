@@ -63,8 +63,6 @@ def main(arguments: list[str] | None = None, environment: Environment | None = N
         return stop.exit_code
     except (typer.Abort, KeyboardInterrupt):
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        return _reader_left(environment)
     except Exception as error:
         if isinstance(error, _UsageProblem):
             return _usage(environment, error)
@@ -97,15 +95,6 @@ def _complain(environment: Environment, message: str, hint: str | None) -> None:
     if hint:
         environment.stderr.write(f"hint: {hint}\n")
     environment.stderr.flush()
-
-
-def _reader_left(environment: Environment) -> int:
-    """The reader of our output closed the pipe: end quietly, and keep Python's own exit from complaining."""
-    import os
-
-    if environment.stdout is sys.stdout:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
 
 
 def entry_point() -> None:

@@ -13,7 +13,7 @@ from tests.support.real import PROMPTS, answer, assert_same_or_tie, chat_tokens,
 
 pytestmark = pytest.mark.real
 LENGTHS = (1, 2, 4, 8, 16)
-TOKENS = 32
+TOKENS = 24
 
 
 @pytest.fixture(scope="module")
