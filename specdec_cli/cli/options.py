@@ -53,6 +53,9 @@ DraftGpuLayers = Annotated[
 KvTypeName = Annotated[str, typer.Option("--kv-type", help="Type of both KV caches: f16, q8_0, q4_0, …")]
 FlashAttentionMode = Annotated[str, typer.Option("--flash-attn", help="auto, on or off, for both models.")]
 
+Force = Annotated[
+    bool, typer.Option("--force", help="Go on where the check refuses, but never into a native crash.")
+]
 Json = Annotated[
     bool, typer.Option("--json", help="End standard output with one JSON document, and nothing else.")
 ]

@@ -45,6 +45,7 @@ def run(
     show_accepted: Annotated[
         bool, typer.Option("--show-accepted", help="Make text from accepted draft tokens stand out.")
     ] = False,
+    force: options.Force = False,
     json: options.Json = False,
     verbose: options.Verbose = False,
     quiet: options.Quiet = False,
@@ -90,4 +91,5 @@ def run(
         prompt=read_prompt(prompt, file, environment),
         system=system,
         raw=raw,
+        force=force,
     )

@@ -12,6 +12,7 @@ from specdec_cli.cli.exit_codes import EXIT_INTERRUPTED
 from specdec_cli.cli.interrupt import listening_for_interrupt
 from specdec_cli.cli.models import ChosenModel, ChosenModels, choose_models
 from specdec_cli.cli.requests import EngineOptions, OutputOptions
+from specdec_cli.cli.run_preflight import findings_to_show, preflight_models
 from specdec_cli.documents import model_document, run_document
 from specdec_cli.engine.generation import Generation
 from specdec_cli.engine.template import ChatTemplate, Message
@@ -33,12 +34,19 @@ def run_once(
     prompt: str,
     system: str | None,
     raw: bool,
+    force: bool,
 ) -> int:
     """One answer; returns the exit code."""
     printer = Printer(environment.stderr, quiet=output.quiet or output.json)
     backend = environment.open_backend()
     with listening_for_interrupt() as interruption:
         models = choose_models(options, backend, printer)
+        report = preflight_models(options, models, backend)
+        refusal = report.refusal(force=force)
+        if refusal is not None:
+            raise refusal
+        for finding in findings_to_show(report, verbose=output.verbose):
+            printer.finding(finding)
         request = engine_request(options, models, sampling)
         if output.verbose:
             _be_verbose(printer, request, limits)
