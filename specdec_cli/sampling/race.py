@@ -21,8 +21,9 @@ def race(distribution: Distribution, random: RandomSource, position: int) -> int
 
     Exact: the first of independent arrivals with rates p_i is i with probability p_i. And because the noise
     E_i belongs to the token and the position, two distributions at total variation distance d draw the same
-    token with probability at least (1 - d) / (1 + d): a draft that draws this way agrees with the target far
-    more often than one that draws by chance. Inverting a running sum has no such bound.
+    token with probability at least (1 - d) / (1 + d), as long as each token runs for itself: a draft that
+    draws this way agrees with the target far more often than one that draws by chance. Inverting a running
+    sum has no such bound.
     """
     probabilities = distribution.probabilities
     if len(probabilities) <= _SMALL:
