@@ -14,6 +14,25 @@ USES = ("code", "chat")
 
 
 @dataclass(frozen=True)
+class ModelFacts:
+    """The dimensions of a model as published: enough to plan its memory before any of its files was seen."""
+
+    architecture: str
+    """As `general.architecture` of its files."""
+    layers: int
+    embedding: int
+    heads: int
+    kv_heads: int
+    head_size: int
+    feed_forward: int
+    vocabulary: int
+    window: int = 0
+    """Sliding window in tokens; 0 is none. Which layers have it follows from the architecture."""
+    tied: bool = False
+    """Whether the embedding serves as the output matrix too."""
+
+
+@dataclass(frozen=True)
 class ModelEntry:
     """One file of one model: a name and, where the model comes in several, a quantization."""
 
@@ -29,6 +48,7 @@ class ModelEntry:
     """Whether the Hub asks for an accepted licence and a login."""
     context: int | None = None
     """Context length the model was trained on, in tokens."""
+    facts: ModelFacts | None = None
 
     @property
     def label(self) -> str:

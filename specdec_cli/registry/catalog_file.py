@@ -24,38 +24,13 @@ from typing import Any, NoReturn
 
 from specdec_cli.errors import SpecdecError
 from specdec_cli.registry.catalog import USES, Catalog, ModelEntry, Pair, nearest
-from specdec_cli.registry.sources import (
-    DERIVED_TYPES,
-    DerivedSource,
-    HubSource,
-    PackageSource,
-    PathSource,
-    Source,
-    parse_source,
-)
+from specdec_cli.registry.catalog_models import COMMON_KEYS, MODEL_KEYS, Mistake, read_entries
+from specdec_cli.registry.sources import HubSource, parse_source
 from specdec_cli.registry.toml_lines import LineMap, map_lines
 
 Models = Mapping[str, tuple[ModelEntry, ...]]
 
-_COMMON_KEYS: dict[str, tuple[type, ...]] = {
-    "name": (str,),
-    "licence": (str,),
-    "gated": (bool,),
-    "context": (int,),
-    "notes": (str,),
-}
-_MODEL_KEYS: dict[str, tuple[type, ...]] = _COMMON_KEYS | {
-    "repo": (str,),
-    "file": (str,),
-    "quants": (dict, list),
-    "path": (str,),
-    "package": (str,),
-    "derived_from": (str,),
-    "ftype": (str,),
-    "bytes": (int,),
-    "parameters": (int, float),
-}
-_PAIR_KEYS: dict[str, tuple[type, ...]] = _COMMON_KEYS | {
+_PAIR_KEYS: dict[str, tuple[type, ...]] = COMMON_KEYS | {
     "family": (str,),
     "target": (str, list),
     "draft": (str, list),
@@ -164,85 +139,19 @@ class _CatalogReader:
     # models -------------------------------------------------------------------------------------------
 
     def _read_model(self, table: dict[str, Any], index: int) -> None:
-        self._check_keys(table, index, "model", _MODEL_KEYS)
+        self._check_keys(table, index, "model", MODEL_KEYS)
         name: str = table["name"]
         if name in self._own:
             self._fail(f"model {name!r} is defined twice", "model", index, "name")
-        entries = tuple(
-            ModelEntry(
-                name=name,
-                source=source,
-                quant=quant,
-                bytes=size or table.get("bytes"),
-                parameters=int(table["parameters"]) if "parameters" in table else None,
-                licence=table.get("licence"),
-                gated=table.get("gated", False),
-                context=table.get("context"),
-            )
-            for source, quant, size in self._model_sources(table, index)
-        )
+        try:
+            if "derived_from" in table and "ftype" in table:
+                base = self._entries_of(table["derived_from"], "model", index, "derived_from")[0].source
+            else:
+                base = None
+            entries = read_entries(table, self._path.parent, base)
+        except Mistake as mistake:
+            self._fail(mistake.reason, "model", index, mistake.key)
         self._own[name] = self._known[name] = self._winning.get(name, entries)
-
-    def _model_sources(self, table: dict[str, Any], index: int) -> list[tuple[Source, str | None, int]]:
-        places = [key for key in ("repo", "path", "package", "derived_from") if key in table]
-        if len(places) != 1:
-            found = " and ".join(places) or "none"
-            self._fail(
-                f"a model needs one of repo, path, package, derived_from; found {found}", "model", index
-            )
-        place = places[0]
-        allowed = {"repo": ("file", "quants"), "path": (), "package": ("file",), "derived_from": ("ftype",)}[
-            place
-        ]
-        for key in ("file", "quants", "ftype"):
-            if key in table and key not in allowed:
-                self._fail(f"{key} does not go with {place}", "model", index, key)
-        if place == "repo":
-            return self._hub_sources(table, index)
-        if place == "path":
-            return [(PathSource(self._path.parent / Path(table["path"]).expanduser()), None, 0)]
-        missing = {"package": "file", "derived_from": "ftype"}[place]
-        if missing not in table:
-            self._fail(f"{place} needs {missing} too", "model", index, place)
-        if place == "package":
-            return [(PackageSource(table["package"], table["file"]), None, 0)]
-        if table["ftype"] not in DERIVED_TYPES:
-            self._fail(
-                f"ftype must be one of {', '.join(DERIVED_TYPES)}, not {table['ftype']}",
-                "model",
-                index,
-                "ftype",
-            )
-        base = self._entries_of(table["derived_from"], "model", index, "derived_from")[0]
-        return [(DerivedSource(base.source, table["ftype"]), table["ftype"], 0)]
-
-    def _hub_sources(self, table: dict[str, Any], index: int) -> list[tuple[Source, str | None, int]]:
-        repo, file = table["repo"], table.get("file")
-        if not isinstance(parse_source(f"{repo}:Q8_0"), HubSource):
-            self._fail(f"repo must be owner/name, not {repo!r}", "model", index, "repo")
-        quants = table.get("quants", {})
-        if isinstance(quants, list):
-            quants = dict.fromkeys(quants, 0)
-        for quant, size in quants.items():
-            if not isinstance(quant, str) or not isinstance(size, int) or isinstance(size, bool) or size < 0:
-                self._fail(
-                    f"quants must give bytes for each quantization, not {quant} = {size!r}",
-                    "model",
-                    index,
-                    "quants",
-                )
-        if file is not None and not file.endswith(".gguf"):
-            self._fail(f"file must end in .gguf, not {file!r}", "model", index, "file")
-        if file is not None and ("{quant}" in file) != bool(quants):
-            self._fail("a file with {quant} in its name and quants go together", "model", index, "file")
-        if not quants:
-            return [(HubSource(repo, file=file), None, 0)]
-        if file is None:
-            return [(HubSource(repo, quant=quant), quant, size) for quant, size in quants.items()]
-        return [
-            (HubSource(repo, file=file.replace("{quant}", quant)), quant, size)
-            for quant, size in quants.items()
-        ]
 
     # pairs --------------------------------------------------------------------------------------------
 

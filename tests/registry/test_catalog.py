@@ -159,3 +159,30 @@ def test_the_users_file_is_found_in_the_config_folder(
     assert "mine" in load_catalog().pairs
     monkeypatch.setenv("SPECDEC_CONFIG", str(tmp_path / "empty"))
     assert "mine" not in load_catalog().pairs
+
+
+SHAPE = (
+    "architecture = 'llama', layers = 2, embedding = 64, heads = 4, kv_heads = 2, head_size = 16, "
+    "feed_forward = 128, vocabulary = 300"
+)
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [
+        (
+            "layers = 2",
+            "4: shape needs architecture, embedding, heads, kv_heads, head_size, feed_forward, vocab",
+        ),
+        (SHAPE + ", windows = 1", "4: unknown key 'windows' in shape; did you mean window?"),
+        (SHAPE + ", window = -1", "4: window in shape cannot be -1"),
+        (SHAPE + ", window = true", "4: window in shape cannot be True"),
+        (SHAPE + ", tied = 1", "4: tied in shape cannot be 1"),
+    ],
+)
+def test_dimensions_are_checked_too(tmp_path: Path, shape: str, expected: str) -> None:
+    assert problem(tmp_path, MODEL + f"repo = 'a/b'\nshape = {{ {shape} }}\n").startswith(expected)
+    good = load_catalog(write(tmp_path, MODEL + f"repo = 'a/b'\nshape = {{ {SHAPE}, tied = true }}\n"))
+    facts = good.models["m"][0].facts
+    assert facts is not None
+    assert (facts.architecture, facts.layers, facts.window, facts.tied) == ("llama", 2, 0, True)
