@@ -86,7 +86,7 @@ def largest_context(target: ModelWish, draft: ModelWish | None, machine: Machine
 
     def fits_at(steps: int) -> bool:
         n_ctx = min(most, steps * _STEP)
-        return fits(with_context(target, n_ctx), draft and with_context(draft, n_ctx), machine)
+        return fits(with_context(target, n_ctx), None if draft is None else _followed(draft, n_ctx), machine)
 
     return min(most, _STEP * largest_that(fits_at, -(-most // _STEP)))
 
@@ -106,6 +106,11 @@ def largest_that(holds: Callable[[int], bool], most: int) -> int:
 def with_context(wish: ModelWish, n_ctx: int) -> ModelWish:
     """The same wish with another context size."""
     return replace(wish, settings=replace(wish.settings, n_ctx=n_ctx))
+
+
+def _followed(draft: ModelWish, n_ctx: int) -> ModelWish:
+    """A draft with the target's context, or its own largest if that is less."""
+    return with_context(draft, min(n_ctx, draft.shape.context_length or n_ctx))
 
 
 def _devices(target: Placement, draft: Placement | None, machine: Machine) -> tuple[DevicePlan, ...]:

@@ -101,9 +101,7 @@ def _what_is_missing(header: ModelHeader, loaded: int) -> str | None:
     if not header.has_weights:
         return "the file has a vocabulary and no weights"
     if not loaded or not header.embedding_length:
-        return (
-            "the header does not say how many layers the model has, or how wide they are"
-        )
+        return "the header does not say how many layers the model has, or how wide they are"
     if architecture.recurrent == "all":
         return None
     for what, value in (("attention.head_count", header.head_count), ("head widths", header.key_length)):
