@@ -161,7 +161,7 @@ class _LayerReader:
         return self._n_layers - shared
 
     def _head_widths(self, *, windowed: bool) -> tuple[int, int]:
-        keys, values = self._header.key_length or 0, self._header.value_length or 0
+        keys, values = max(0, self._header.key_length or 0), max(0, self._header.value_length or 0)
         if windowed:
             keys = _at_least_zero(self._header, "attention.key_length_swa") or keys
             values = _at_least_zero(self._header, "attention.value_length_swa") or values
@@ -200,8 +200,8 @@ class _LayerReader:
 
 def _of_layer(value: int | tuple[int, ...] | None, index: int) -> int:
     if isinstance(value, tuple):
-        return value[index] if index < len(value) else 0
-    return value or 0
+        value = value[index] if index < len(value) else 0
+    return max(0, value or 0)
 
 
 def _state_rows(tensors: Tensors) -> int:

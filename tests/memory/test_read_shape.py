@@ -6,12 +6,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from specdec_cli.gguf.reader import read_header
+from specdec_cli.errors import SpecdecError
+from specdec_cli.gguf.reader import parse_header, read_header
+from specdec_cli.gguf.types import ValueType
+from specdec_cli.memory.cache import cache_bytes
+from specdec_cli.memory.compute import compute_bytes
 from specdec_cli.memory.read_shape import read_shape
 from specdec_cli.memory.shape import ModelShape
+from specdec_cli.memory.wish import ModelWish
+from specdec_cli.settings import ContextSettings
 from tests.support.architecture_files import ModelFile, gemma4, lfm2, mamba2, qwen35, transformer, write_model
-from tests.support.gguf_files import write_gguf
+from tests.support.gguf_files import BytesSource, header_bytes, padded, typed, write_gguf
 
 
 @pytest.fixture
@@ -175,3 +183,46 @@ def test_one_dimensional_matrices_do_not_break_it(shape_of: Any) -> None:
     for name in ("ffn_up", "ffn_down", "ssm_in"):
         model.tensors[f"blk.0.{name}.weight"] = (256,)
     assert shape_of(model).weight_bytes > 0
+
+
+HOSTILE = (
+    "attention.head_count attention.head_count_kv attention.key_length attention.value_length expert_count "
+    "attention.sliding_window attention.sliding_window_pattern nextn_predict_layers expert_used_count "
+    "attention.shared_kv_layers embedding_length_per_layer_input ssm.conv_kernel ssm.inner_size ssm.state_size "
+    "ssm.group_count shortconv.l_cache full_attention_interval"
+)
+
+
+@given(
+    architecture=st.sampled_from(["llama", "gemma3", "gemma4", "qwen35", "lfm2", "mamba2", "falcon-h1"]),
+    changes=st.dictionaries(
+        st.sampled_from(HOSTILE.split()),
+        st.one_of(
+            st.integers(-(1 << 31), (1 << 31) - 1),
+            st.lists(st.integers(-9, 9), min_size=1, max_size=6),
+            st.sampled_from(["text", True, 1.5]),
+        ),
+        max_size=5,
+    ),
+)
+@settings(max_examples=150, deadline=None)
+def test_no_header_makes_a_negative_number_or_an_exception(
+    architecture: str, changes: dict[str, Any]
+) -> None:
+    model = small(architecture)
+    model.metadata |= {
+        key: typed(ValueType.INT32, value)
+        if isinstance(value, int) and not isinstance(value, bool)
+        else value
+        for key, value in changes.items()
+    }
+    metadata, tensors = model.header()
+    try:
+        content = header_bytes(metadata, tensors) + bytes(sum(padded(tensor.n_bytes) for tensor in tensors))
+        header = parse_header(BytesSource(content), "hostile.gguf")
+    except SpecdecError:
+        return
+    wish = ModelWish(read_shape(header), ContextSettings(n_ctx=512), 2)
+    buffers = compute_bytes(wish)
+    assert min(cache_bytes(wish), buffers.working, buffers.inputs, buffers.handed_out) >= 0
+    assert wish.shape.weight_bytes > 0
