@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from specdec_cli.draft.catalog import PLAIN, DrafterParts, drafter_kind
+from specdec_cli.draft.values import Drafter
 from specdec_cli.engine.generation import Generation
 from specdec_cli.engine.rollback import can_roll_back
 from specdec_cli.engine.session import Session
@@ -46,7 +47,17 @@ class Engine:
     drafting: DraftSettings
     speculation: Literal["on", "off"]
     reason: str
+    parts: DrafterParts
+    """What drafters are built from; the owner of the draft's context."""
+    rolls_back: bool | None
+    """Whether the target can drop rejected tokens; None: nobody has asked yet."""
     findings: list[Finding] = field(default_factory=list)
+    _parked: dict[str, Drafter] = field(default_factory=dict)
+
+    @property
+    def sampling(self) -> SamplingSettings:
+        """The sampling in use."""
+        return replace(self.parts.sampler.settings, seed=self.parts.random.seed)
 
     def generate(
         self,
@@ -56,9 +67,69 @@ class Engine:
         """A generation over this engine's session; give it a prompt with `prefill`, then iterate."""
         return Generation(self.session, self.target.text, settings, self.drafting.draft_max, interrupted)
 
+    def use_drafter(self, name: str, off_reason: str = "no drafter") -> None:
+        """Between two generations: let another drafter propose. The one before keeps its cache for later.
+
+        Raises `SpecdecError` when it cannot work with these models; nothing has changed then.
+        """
+        kind = drafter_kind(name)
+        if kind.needs.own_context and self.parts.draft_context is None:
+            raise SpecdecError(
+                f"drafter {name} needs a draft model, and none is loaded", hint="load a pair, or use ngram"
+            )
+        if kind.speculates and not self._can_roll_back():
+            raise SpecdecError(
+                f"{self.target.path.name} cannot speculate: its memory cannot drop rejected tokens",
+                code="arch.no_rollback",
+            )
+        self._switch(name, self.parts.sampler.settings)
+        if not kind.speculates:
+            self.reason = off_reason
+
+    def use_sampling(self, sampling: SamplingSettings) -> None:
+        """Between two generations: sample differently. A new seed alone keeps all caches; else the draft's is
+        built again. Raises `UsageProblem` for a value out of range; nothing has changed then."""
+        if replace(sampling, seed=0) == replace(self.parts.sampler.settings, seed=0):
+            self.parts.random.reseed(sampling.seed)
+        else:
+            self._switch(self.drafting.drafter, sampling)
+
+    def _switch(self, name: str, sampling: SamplingSettings) -> None:
+        kind = drafter_kind(name)
+        drafting = replace(self.drafting, drafter=name)
+        rule, session = _rule(drafting, sampling), self.session
+        self._parked[self.drafting.drafter] = session.drafter
+        if sampling != self.parts.sampler.settings:
+            sampler = Sampler(sampling, self.target.text.n_vocab)
+            self.parts = replace(self.parts, sampler=sampler, random=RandomSource(sampling.seed))
+            self._parked.clear()
+        self.parts = replace(self.parts, rule=rule)
+        if name not in self._parked:
+            if kind.needs.own_context:  # one draft context, one drafter that knows what is in it
+                for other in [key for key in self._parked if drafter_kind(key).needs.own_context]:
+                    del self._parked[other]
+            self._parked[name] = kind.build(self.parts)
+        session.drafter = self._parked[name]
+        session.sampler, session.random, session.rule = self.parts.sampler, self.parts.random, rule
+        self.drafting = drafting
+        self.speculation = "on" if kind.speculates else "off"
+        if kind.speculates:
+            self.reason = f"{name}, {rule}"
+
+    def _can_roll_back(self) -> bool:
+        if self.rolls_back is None:
+            self.session.target.cut(0)
+            self.session.committed = []
+            self.rolls_back = can_roll_back(self.session.target, _probe_token(self.target))
+        return self.rolls_back
+
     def close(self) -> None:
-        """Drafter, contexts, then weights."""
+        """Drafters, contexts, then weights."""
         self.session.close()
+        for drafter in self._parked.values():
+            drafter.close()
+        if self.parts.draft_context is not None:
+            self.parts.draft_context.close()
         if self.draft is not None and self.draft is not self.target:
             self.draft.close()
         self.target.close()
@@ -98,7 +169,8 @@ def _assemble(
     )
     opened.append(target_context.close)
 
-    if kind.speculates and not can_roll_back(target_context, _probe_token(target)):
+    rolls_back = can_roll_back(target_context, _probe_token(target)) if kind.speculates else None
+    if rolls_back is False:
         drafting, reason = replace(drafting, drafter=PLAIN), "the target's memory cannot drop rejected tokens"
         findings.append(
             Finding("warning", "arch.no_rollback", f"{target.path.name}: {reason}; running plain")
@@ -118,15 +190,17 @@ def _assemble(
     rule = _rule(drafting, request.sampling)
     sampler = Sampler(request.sampling, target.text.n_vocab)
     random = RandomSource(request.sampling.seed)
-    drafter = kind.build(DrafterParts(target.text.n_vocab, sampler, random, rule, draft_context))
+    parts = DrafterParts(target.text.n_vocab, sampler, random, rule, draft_context)
     return Engine(
         backend=backend,
         target=target,
         draft=draft,
-        session=Session(target_context, drafter, sampler, random, rule),
+        session=Session(target_context, kind.build(parts), sampler, random, rule),
         drafting=drafting,
         speculation="on" if kind.speculates else "off",
         reason=f"{drafting.drafter}, {rule}" if kind.speculates else reason,
+        parts=parts,
+        rolls_back=rolls_back,
         findings=findings,
     )
 

@@ -34,6 +34,10 @@ class RandomSource:
     """
 
     def __init__(self, seed: int) -> None:
+        self.reseed(seed)
+
+    def reseed(self, seed: int) -> None:
+        """Other numbers from here on, for everyone who holds this source: another try at the same text."""
         self.seed = seed
         self._key = _mix((seed & _MASK) ^ 0x5EEDDEC0DEC0DE5E)
 
