@@ -64,7 +64,12 @@ class Engine:
         settings: GenerationSettings,
         interrupted: Callable[[], bool] = lambda: False,
     ) -> Generation:
-        """A generation over this engine's session; give it a prompt with `prefill`, then iterate."""
+        """A generation over this engine's session; give it a prompt with `prefill`, then iterate.
+
+        `interrupted` is asked between rounds, and while either model reads a long prompt.
+        """
+        for context in self.contexts:
+            context.interrupted = interrupted
         return Generation(self.session, self.target.text, settings, self.drafting.draft_max, interrupted)
 
     def use_drafter(self, name: str, off_reason: str = "no drafter") -> None:
@@ -201,6 +206,7 @@ def _assemble(
         reason=f"{drafting.drafter}, {rule}" if kind.speculates else reason,
         parts=parts,
         rolls_back=rolls_back,
+        contexts=(target_context,) if draft_context is None else (target_context, draft_context),
         findings=findings,
     )
 

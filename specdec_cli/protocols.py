@@ -26,6 +26,9 @@ class ModelContext(Protocol):
     The cache holds positions 0 … length − 1. Only `decode` extends it and only `cut` shortens it.
     """
 
+    interrupted: Callable[[], bool] | None
+    """Asked while a long input is decoded; True makes `decode` raise `KeyboardInterrupt`."""
+
     @property
     def n_vocab(self) -> int:
         """Number of entries in the vocabulary; valid token ids are 0 … n_vocab − 1."""

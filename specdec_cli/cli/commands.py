@@ -10,11 +10,12 @@ from typing import Any
 
 import typer
 
-from specdec_cli.cli import check, run
+from specdec_cli.cli import check, doctor, run
 
 COMMANDS: tuple[tuple[str, Callable[..., int]], ...] = (
     ("run", run.run),
     ("check", check.check),
+    ("doctor", doctor.doctor),
 )
 """Name and function, in the order `--help` lists them."""
 

@@ -90,6 +90,7 @@ class ToyContext:
     decoded: list[int] = field(default_factory=list)
     seconds: float = 0.0
     closed: bool = False
+    interrupted: Callable[[], bool] | None = None
 
     @property
     def length(self) -> int:
