@@ -64,7 +64,7 @@ def test_the_same_file_twice_is_recognised_by_path_and_by_content() -> None:
     for other in (header, replace(header, source="copy.gguf")):
         (finding,) = found(compare(header, other), "file.same")
         assert finding.level == "warning"
-        assert "2.0 GB" in finding.message
+        assert f"target.gguf and {other.source}, 2.0 GB" in finding.message
     assert not found(pair(draft={"parameters": 1e9}), "file.same")
 
 
