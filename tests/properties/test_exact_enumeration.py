@@ -9,17 +9,21 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from unittest import mock
 
 import numpy as np
 import pytest
 
 from specdec_cli.draft.values import Draft
+from specdec_cli.sampling.constraint import Constraint
 from specdec_cli.sampling.distribution import Distribution
 from specdec_cli.sampling.random_source import RandomSource
 from specdec_cli.sampling.sampler import Sampler
 from specdec_cli.settings import SamplingSettings
+from specdec_cli.verify import prune as prune_module
 from specdec_cli.verify import walk
+from specdec_cli.verify.prune import prune
 from specdec_cli.verify.walk import Verdict, judge
 from tests.support.enumeration import Script, outcomes
 
@@ -52,7 +56,39 @@ def proposal_after(text: Sequence[int]) -> Distribution:
     return Sampler(ALL_OFF, N_VOCAB).distribution(logits_after(2, text), text)
 
 
-def output(sampler: Sampler, drafter: Drafter, rule: walk.Rule = "reject") -> dict[tuple[int, ...], float]:
+Grammar = Callable[[Sequence[int]], Constraint | None]
+
+
+def no_grammar(text: Sequence[int]) -> None:
+    return None
+
+
+def never_twice_the_same(text: Sequence[int]) -> Constraint | None:
+    """Only token 0 may follow itself."""
+    return NeverTwice(text[-1] if text else -1)
+
+
+@dataclass
+class NeverTwice:
+    last: int
+    ended: bool = False
+
+    def allowed(self, tokens: np.ndarray) -> np.ndarray:
+        return (tokens != self.last) | (tokens == 0)
+
+    def accept(self, token: int) -> None:
+        self.last = token
+
+    def fork(self) -> NeverTwice:
+        return NeverTwice(self.last)
+
+
+def output(
+    sampler: Sampler,
+    drafter: Drafter,
+    rule: walk.Rule = "reject",
+    grammar: Grammar = no_grammar,
+) -> dict[tuple[int, ...], float]:
     """Text of LENGTH tokens to its probability: each round is enumerated once for each text it starts from."""
     unfinished: dict[tuple[int, ...], float] = {(): 1.0}
     finished: dict[tuple[int, ...], float] = defaultdict(float)
@@ -62,7 +98,8 @@ def output(sampler: Sampler, drafter: Drafter, rule: walk.Rule = "reject") -> di
 
         def one_round(script: Script, text: tuple[int, ...] = text) -> tuple[int, ...]:
             draft = drafter(script, text)
-            return judge(target_rows(text, draft), draft, sampler, text, RandomSource(0), rule).tokens
+            rows = target_rows(text, draft)
+            return judge(rows, draft, sampler, text, RandomSource(0), rule, grammar(text)).tokens
 
         for tokens, probability in outcomes(one_round).items():
             longer = (text + tokens)[:LENGTH]
@@ -71,19 +108,28 @@ def output(sampler: Sampler, drafter: Drafter, rule: walk.Rule = "reject") -> di
     return finished
 
 
-def expected(sampler: Sampler) -> dict[tuple[int, ...], float]:
+def expected(sampler: Sampler, grammar: Grammar) -> dict[tuple[int, ...], float]:
     result = {}
     for text in itertools.product(range(N_VOCAB), repeat=LENGTH):
         result[text] = 1.0
         for place, token in enumerate(text):
             before = text[:place]
-            result[text] *= sampler.distribution(logits_after(1, before), before).probability(token)
+            row = logits_after(1, before)
+            here = sampler.distribution(row, before, constraint=grammar(before))
+            result[text] *= here.probability(token)
+            if result[text] == 0:
+                break
     return result
 
 
-def distance(sampler: Sampler, drafter: Drafter, rule: walk.Rule = "reject") -> float:
+def distance(
+    sampler: Sampler,
+    drafter: Drafter,
+    rule: walk.Rule = "reject",
+    grammar: Grammar = no_grammar,
+) -> float:
     """The largest difference between the probability of a text and what it should be."""
-    found, wanted = output(sampler, drafter, rule), expected(sampler)
+    found, wanted = output(sampler, drafter, rule, grammar), expected(sampler, grammar)
     assert set(found) <= set(wanted)
     return max(abs(found.get(text, 0.0) - wanted[text]) for text in wanted)
 
@@ -163,6 +209,22 @@ def test_match_gives_exactly_the_target(drafter: str) -> None:
     assert distance(Sampler(SAMPLERS["penalties"], N_VOCAB), DRAFTERS[drafter], "match") < 1e-9
 
 
+def pruned(drafter: Drafter) -> Drafter:
+    def prune_it(script: Script, text: Sequence[int]) -> Draft:
+        grammar = never_twice_the_same(text)
+        assert grammar is not None
+        return prune(drafter(script, text), grammar)
+
+    return prune_it
+
+
+@pytest.mark.parametrize("drafter", ["chain_of_two", "two_siblings", "deterministic_tree"])
+@pytest.mark.parametrize("cut", [False, True])
+def test_reject_under_a_grammar_gives_exactly_the_constrained_target(drafter: str, cut: bool) -> None:
+    drafts = pruned(DRAFTERS[drafter]) if cut else DRAFTERS[drafter]
+    assert distance(Sampler(ALL_OFF, N_VOCAB), drafts, "reject", never_twice_the_same) < 1e-9
+
+
 # Wrong on purpose: the checker must see each of them.
 
 
@@ -193,6 +255,12 @@ def claiming_another_distribution(script: Script, text: Sequence[int]) -> Draft:
 )
 def test_a_drafter_that_breaks_the_contract_is_caught(drafter: Drafter) -> None:
     assert distance(Sampler(ALL_OFF, N_VOCAB), drafter) > 1e-3
+
+
+def test_cutting_a_sampled_draft_without_saying_so_is_caught() -> None:
+    with mock.patch.object(prune_module, "restrict", lambda distribution, constraint: distribution):
+        wrong = distance(Sampler(ALL_OFF, N_VOCAB), pruned(chain_of_two), "reject", never_twice_the_same)
+    assert wrong > 1e-3
 
 
 def test_a_judge_that_accepts_one_token_too_many_is_caught() -> None:
