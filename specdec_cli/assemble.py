@@ -68,8 +68,9 @@ class Engine:
 
         `interrupted` is asked between rounds, and while either model reads a long prompt.
         """
-        for context in self.contexts:
-            context.interrupted = interrupted
+        self.session.target.interrupted = interrupted
+        if self.parts.draft_context is not None:
+            self.parts.draft_context.interrupted = interrupted
         return Generation(self.session, self.target.text, settings, self.drafting.draft_max, interrupted)
 
     def use_drafter(self, name: str, off_reason: str = "no drafter") -> None:
@@ -206,7 +207,6 @@ def _assemble(
         reason=f"{drafting.drafter}, {rule}" if kind.speculates else reason,
         parts=parts,
         rolls_back=rolls_back,
-        contexts=(target_context,) if draft_context is None else (target_context, draft_context),
         findings=findings,
     )
 
