@@ -17,6 +17,7 @@ _OTHER_CODES: dict[str, str] = {
     "file.header_from_cache": "The Hub could not be asked; a header read earlier serves.",
     "file.made_on_first_use": "llama.cpp makes the file from another one when it is first run.",
     "file.load": "llama.cpp cannot load the file; the message has its reason.",
+    "file.native_crash": "llama.cpp ended its process while it looked at the file.",
     "hardware.draft_unused": "The draft was loaded and drafted nothing.",
     "hardware.gpu_unused": "There is a GPU that the installed llama-cpp-python cannot use.",
     "hardware.machine_file": "A machine file that cannot be read or understood.",

@@ -93,7 +93,7 @@ def _with_exact_sizes(
 
 
 def _measure(model: KnownModel, settings: ContextSettings, rows: int) -> MeasuredModel:
-    from specdec_cli.llama.exact import exact_sizes
+    from specdec_cli.llama.apart import exact_sizes_apart
 
     if model.path is None:
         raise SpecdecError(
@@ -101,5 +101,5 @@ def _measure(model: KnownModel, settings: ContextSettings, rows: int) -> Measure
             hint="leave out --exact: the header alone gives an estimate",
             code="file.not_here",
         )
-    sizes = exact_sizes(model.path, settings, rows)
+    sizes = exact_sizes_apart(model.path, settings, rows)
     return MeasuredModel(sizes.weights, sizes.cache_by_device, sizes.compute_by_device)
