@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from time import perf_counter
 from typing import Literal
 
 from specdec_cli.draft.catalog import PLAIN, DrafterParts, drafter_kind
@@ -63,6 +64,7 @@ class Engine:
         self,
         settings: GenerationSettings,
         interrupted: Callable[[], bool] = lambda: False,
+        clock: Callable[[], float] = perf_counter,
     ) -> Generation:
         """A generation over this engine's session; give it a prompt with `prefill`, then iterate.
 
@@ -71,11 +73,13 @@ class Engine:
         self.session.target.interrupted = interrupted
         if self.parts.draft_context is not None:
             self.parts.draft_context.interrupted = interrupted
-        return Generation(self.session, self.target.text, settings, self.drafting.draft_max, interrupted)
+        longest = self.drafting.draft_max
+        return Generation(self.session, self.target.text, settings, longest, interrupted, clock)
 
-    def use_drafter(self, name: str, off_reason: str = "no drafter") -> None:
+    def use_drafter(self, name: str, off_reason: str = "no drafter", *, fresh: bool = False) -> None:
         """Between two generations: let another drafter propose. The one before keeps its cache for later.
 
+        `fresh`: a new one, as at the start of a program, that has learned nothing from earlier answers.
         Raises `SpecdecError` when it cannot work with these models; nothing has changed then.
         """
         kind = drafter_kind(name)
@@ -88,7 +92,7 @@ class Engine:
                 f"{self.target.path.name} cannot speculate: its memory cannot drop rejected tokens",
                 code="arch.no_rollback",
             )
-        self._switch(name, self.parts.sampler.settings)
+        self._switch(name, self.parts.sampler.settings, fresh=fresh)
         if not kind.speculates:
             self.reason = off_reason
 
@@ -100,7 +104,7 @@ class Engine:
         else:
             self._switch(self.drafting.drafter, sampling)
 
-    def _switch(self, name: str, sampling: SamplingSettings) -> None:
+    def _switch(self, name: str, sampling: SamplingSettings, *, fresh: bool = False) -> None:
         kind = drafter_kind(name)
         drafting = replace(self.drafting, drafter=name)
         rule, session = _rule(drafting, sampling), self.session
@@ -110,6 +114,8 @@ class Engine:
             self.parts = replace(self.parts, sampler=sampler, random=RandomSource(sampling.seed))
             self._parked.clear()
         self.parts = replace(self.parts, rule=rule)
+        if fresh:
+            self._parked.pop(name, None)
         if name not in self._parked:
             if kind.needs.own_context:  # one draft context, one drafter that knows what is in it
                 for other in [key for key in self._parked if drafter_kind(key).needs.own_context]:
