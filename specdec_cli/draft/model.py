@@ -55,7 +55,9 @@ class ModelDrafter:
         self._prefill_in_begin = prefill_in_begin
         self._text: list[int] = []
         self._speculated: list[int] = []
-        """Drafted tokens in the cache, after the text's: the cache is `text[:known] + speculated`."""
+        """Drafted tokens in the cache, after the text's."""
+        self._start = 0
+        """The cache is `text[start:known] + speculated`."""
         self._n_vocab = target_n_vocab
         missing = target_n_vocab - context.n_vocab
         self._padded = np.full(target_n_vocab, -np.inf, dtype=np.float32) if missing > 0 else None
@@ -74,11 +76,12 @@ class ModelDrafter:
 
     @property
     def _known(self) -> int:
-        return self._context.length - len(self._speculated)
+        return self._start + self._context.length - len(self._speculated)
 
     def begin(self, tokens: Sequence[int]) -> None:
-        """Keep the cache up to the common prefix with `tokens`."""
-        common = common_prefix(self._text[: self._known], tokens)
+        """Keep the cache up to the common prefix with `tokens`; one that skipped tokens is emptied."""
+        common = common_prefix(self._text[: self._known], tokens) if self._start == 0 else 0
+        self._start = 0
         self._speculated = []
         self._text = list(tokens)
         self.notice = None
@@ -88,8 +91,18 @@ class ModelDrafter:
 
     def prefill(self) -> None:
         """Decode the text but its last token, so that the next draft begins without delay."""
-        if len(self._text) <= self._capacity and self.lag > 1:
+        if len(self._text) - self._start <= self._capacity and self.lag > 1:
             self._context.decode(self._text[self._known : -1], 0)
+
+    def skip(self, window: int) -> None:
+        """Instead of catching up: forget everything, and take the last `window` tokens for the whole text.
+
+        A draft is judged by the target in any case; drafting from less context is only a little less often right.
+        """
+        if self.lag > window:
+            self._speculated = []
+            self._cut(0)
+            self._start = len(self._text) - window
 
     def observe(self, tokens: Sequence[int]) -> None:
         """`tokens` were committed: keep of the cache what agrees with them."""
@@ -103,9 +116,10 @@ class ModelDrafter:
         """A chain of at most `budget.max_tokens`; empty, with a notice, once the context is full."""
         text, size = self._text, len(self._text)
         # The last drafted token is not decoded, so it needs no room.
-        limit = min(budget.max_tokens, self._capacity - size + 1)
+        room = self._capacity - (size - self._start)
+        limit = min(budget.max_tokens, room + 1)
         if limit < 1 or not text:
-            if self._capacity < size:
+            if room < 0:
                 self.notice = (
                     f"the draft model's context of {self._capacity} tokens is full: it drafts no more"
                 )
@@ -147,7 +161,9 @@ class ModelDrafter:
 
     def _keep(self, length: int) -> None:
         """Cut the cache back to `length`, and so that the text's last token is still to decode."""
-        length = min(length, max(len(self._text) - 1, 0))
+        self._cut(min(length, max(len(self._text) - 1, 0)) - self._start)
+
+    def _cut(self, length: int) -> None:
         if self._context.length > length and not self._context.cut(length):
             raise SpecdecError(
                 "the draft model cannot drop rejected tokens",
