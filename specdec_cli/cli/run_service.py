@@ -15,7 +15,7 @@ from specdec_cli.cli.requests import EngineOptions, OutputOptions
 from specdec_cli.cli.run_preflight import findings_to_show, preflight_models
 from specdec_cli.documents import model_document, run_document
 from specdec_cli.engine.generation import Generation
-from specdec_cli.engine.template import ChatTemplate, Message
+from specdec_cli.engine.template import prompt_tokens
 from specdec_cli.findings import Finding
 from specdec_cli.hardware.threads import default_threads
 from specdec_cli.settings import GenerationSettings, SamplingSettings
@@ -58,7 +58,7 @@ def run_once(
 
             engine = assemble(backend, request, loading)
         try:
-            tokens = prompt_tokens(engine, prompt, system, raw)
+            tokens = prompt_tokens(engine.target, prompt, system, raw=raw)
             generation = engine.generate(limits, interruption)
             _stream(environment, printer, generation, tokens, output)
             _report(environment, printer, engine, models, generation, request, output)
@@ -80,22 +80,6 @@ def engine_request(options: EngineOptions, models: ChosenModels, sampling: Sampl
         off_reason=options.off_reason(),
         explicit_ctx=options.ctx is not None,
     )
-
-
-def prompt_tokens(engine: Engine, prompt: str, system: str | None, raw: bool) -> list[int]:
-    """The prompt's token ids: by the model's chat template, or as it is when raw or when there is none.
-
-    Tokenized once, with the target's vocabulary: the draft gets the same ids.
-    """
-    text = engine.target.text
-    source = engine.target.chat_template
-    if raw or source is None:
-        return text.tokenize(prompt, add_special=True, parse_special=False)
-    bos, eos = engine.target.template_tokens
-    messages: list[Message] = [{"role": "system", "content": system}] if system is not None else []
-    messages.append({"role": "user", "content": prompt})
-    rendered = ChatTemplate(source, bos, eos).render(messages)
-    return text.tokenize(rendered, add_special=False, parse_special=True)
 
 
 def _stream(

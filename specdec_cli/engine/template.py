@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from specdec_cli.errors import SpecdecError
+from specdec_cli.protocols import LoadedModel
 
 Message = Mapping[str, str]
 """{"role": "system" | "user" | "assistant", "content": text}."""
@@ -54,6 +55,22 @@ class ChatTemplate:
                 hint="use --raw to send the prompt as it is",
                 code="template.broken",
             ) from error
+
+
+def prompt_tokens(
+    model: LoadedModel, prompt: str, system: str | None = None, *, raw: bool = False
+) -> list[int]:
+    """A single prompt's token ids: by the model's chat template, or as it is when raw or when there is none.
+
+    Tokenized once, with the target's vocabulary: the draft gets the same ids.
+    """
+    source = model.chat_template
+    if raw or source is None:
+        return model.text.tokenize(prompt, add_special=True, parse_special=False)
+    messages: list[Message] = [{"role": "system", "content": system}] if system is not None else []
+    messages.append({"role": "user", "content": prompt})
+    rendered = ChatTemplate(source, *model.template_tokens).render(messages)
+    return model.text.tokenize(rendered, add_special=False, parse_special=True)
 
 
 class _Refused(Exception):
