@@ -44,6 +44,14 @@ DraftMax = Annotated[int | None, typer.Option("--draft-max", help="Most tokens i
 DrafterName = Annotated[
     str | None, typer.Option("--drafter", help="Who drafts: model, ngram, or none (plain decoding).")
 ]
+Accept = Annotated[
+    str | None,
+    typer.Option(
+        "--accept",
+        help="match: the same seed gives the tokens of plain decoding; reject: the same distribution, more "
+        "accepted when sampling; auto: match when greedy or when the drafter never draws by chance.",
+    ),
+]
 Threads = Annotated[int | None, typer.Option("--threads", help="CPU threads of the target.")]
 DraftThreads = Annotated[int | None, typer.Option("--draft-threads", help="CPU threads of the draft.")]
 GpuLayers = Annotated[int | None, typer.Option("--gpu-layers", help="Target layers on the GPU; -1 is all.")]

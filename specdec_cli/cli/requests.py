@@ -11,6 +11,7 @@ from specdec_cli.errors import UsageProblem
 from specdec_cli.settings import (
     DEFAULT_CONTEXT,
     DEFAULT_DRAFT,
+    AcceptRule,
     ContextSettings,
     DraftSettings,
     FlashAttention,
@@ -74,6 +75,7 @@ class EngineOptions:
     ctx: int | None = None
     drafter: str | None = None
     draft_max: int | None = None
+    accept: str | None = None
     threads: int | None = None
     draft_threads: int | None = None
     gpu_layers: int | None = None
@@ -89,6 +91,8 @@ class EngineOptions:
         _check_range("--draft-threads", self.draft_threads, 1, _MOST_THREADS)
         _check_range("--gpu-layers", self.gpu_layers, -1, 10_000)
         _check_range("--draft-gpu-layers", self.draft_gpu_layers, -1, 10_000)
+        if self.accept is not None:
+            _check_choice("--accept", self.accept, get_args(AcceptRule))
         _check_choice("--kv-type", self.kv_type, get_args(KvType))
         _check_choice("--flash-attn", self.flash_attn, get_args(FlashAttention))
         if self.kv_type not in _FLOAT_KV_TYPES and self.flash_attn == "off":
@@ -108,8 +112,10 @@ class EngineOptions:
         if self.drafter is None:
             return
         kind = drafter_kind(self.drafter)
-        if not kind.speculates and self.draft_max is not None:
-            raise UsageProblem(f"--drafter {self.drafter} drafts nothing, so --draft-max has no use")
+        if not kind.speculates:
+            for name, given in (("--draft-max", self.draft_max), ("--accept", self.accept)):
+                if given is not None:
+                    raise UsageProblem(f"--drafter {self.drafter} drafts nothing, so {name} has no use")
         if kind.needs.own_context:
             if self.target is not None and self.draft is None:
                 raise UsageProblem(f"--drafter {self.drafter} needs a --draft")
@@ -131,7 +137,8 @@ class EngineOptions:
     def drafting(self, has_draft: bool) -> DraftSettings:
         """The drafter's settings."""
         longest = self.draft_max if self.draft_max is not None else DEFAULT_DRAFT.draft_max
-        return DraftSettings(drafter=self.drafter_name(has_draft), draft_max=longest)
+        accept = next((rule for rule in get_args(AcceptRule) if rule == self.accept), DEFAULT_DRAFT.accept)
+        return DraftSettings(drafter=self.drafter_name(has_draft), draft_max=longest, accept=accept)
 
     def off_reason(self) -> str:
         """Why nothing speculates, when nothing does."""

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from specdec_cli.draft.values import Budget, Outcome
 from specdec_cli.engine.session import Session
 from specdec_cli.errors import EngineFault, SpecdecError
-from specdec_cli.verify.walk import judge
 
 Keep = Callable[[Sequence[int], int], int]
 """Given the round's new tokens and how many of them were drafted: how many of them the answer keeps."""
@@ -28,7 +27,7 @@ def play_round(session: Session, budget: Budget, keep: Keep) -> Outcome:
 
     rows = target.decode((committed[-1], *draft.tokens), rows=1 + len(draft))
 
-    verdict = judge(rows, draft, session.sampler, committed, session.random, session.rule)
+    verdict = session.judge(rows, draft, session.sampler, committed, session.random, session.rule, None)
     kept = keep(verdict.tokens, len(verdict.path))
     tokens = verdict.tokens[:kept]
 

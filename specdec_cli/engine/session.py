@@ -10,6 +10,7 @@ from specdec_cli.errors import EngineFault, SpecdecError
 from specdec_cli.protocols import ModelContext
 from specdec_cli.sampling.random_source import RandomSource
 from specdec_cli.sampling.sampler import Sampler
+from specdec_cli.verify.walk import Judge, judge
 
 _PREFILL_CHUNK = 512
 
@@ -29,12 +30,14 @@ class Session:
         sampler: Sampler,
         random: RandomSource,
         rule: Literal["match", "reject"],
+        judge: Judge = judge,
     ) -> None:
         self.target = target
         self.drafter = drafter
         self.sampler = sampler
         self.random = random
         self.rule = rule
+        self.judge = judge
         self.committed: list[int] = []
 
     def start(self, tokens: Sequence[int], interrupted: Callable[[], bool] = lambda: False) -> int:

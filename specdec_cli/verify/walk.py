@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -31,6 +31,10 @@ class Verdict:
 
     path: tuple[int, ...]
     tokens: tuple[int, ...]
+
+
+Judge = Callable[[Logits, Draft, Sampler, Sequence[int], RandomSource, Rule, Constraint | None], Verdict]
+"""What `judge` is to those who hold one: the session takes it as a part, so that a wrong one can be put in."""
 
 
 def judge(
