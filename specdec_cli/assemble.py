@@ -13,12 +13,18 @@ from specdec_cli.draft.values import Drafter
 from specdec_cli.engine.generation import Generation
 from specdec_cli.engine.rollback import can_roll_back
 from specdec_cli.engine.session import Session
-from specdec_cli.errors import SpecdecError
+from specdec_cli.errors import SpecdecError, UsageProblem
 from specdec_cli.findings import Finding
 from specdec_cli.protocols import Backend, LoadedModel, ModelContext
 from specdec_cli.sampling.random_source import RandomSource
 from specdec_cli.sampling.sampler import Sampler
-from specdec_cli.settings import ContextSettings, DraftSettings, GenerationSettings, SamplingSettings
+from specdec_cli.settings import (
+    AcceptRule,
+    ContextSettings,
+    DraftSettings,
+    GenerationSettings,
+    SamplingSettings,
+)
 
 
 @dataclass(frozen=True)
@@ -92,7 +98,7 @@ class Engine:
                 f"{self.target.path.name} cannot speculate: its memory cannot drop rejected tokens",
                 code="arch.no_rollback",
             )
-        self._switch(name, self.parts.sampler.settings, fresh=fresh)
+        self._switch(replace(self.drafting, drafter=name), self.sampling, fresh=fresh)
         if not kind.speculates:
             self.reason = off_reason
 
@@ -102,16 +108,27 @@ class Engine:
         if replace(sampling, seed=0) == replace(self.parts.sampler.settings, seed=0):
             self.parts.random.reseed(sampling.seed)
         else:
-            self._switch(self.drafting.drafter, sampling)
+            self._switch(self.drafting, sampling)
 
-    def _switch(self, name: str, sampling: SamplingSettings, *, fresh: bool = False) -> None:
-        kind = drafter_kind(name)
-        drafting = replace(self.drafting, drafter=name)
+    def use_draft_settings(self, *, draft_max: int | None = None, accept: AcceptRule | None = None) -> None:
+        """Between two generations: other lengths or another rule. Raises `UsageProblem` for more tokens in a
+        draft than the target's context was made for."""
+        longest = self.drafting.draft_max if draft_max is None else draft_max
+        most = self.session.target.max_rows - 1
+        if not 1 <= longest <= most:
+            raise UsageProblem(f"--draft-max {longest}: these contexts were made for 1 to {most}")
+        drafting = replace(self.drafting, draft_max=longest, accept=accept or self.drafting.accept)
+        self._switch(drafting, self.sampling)
+
+    def _switch(self, drafting: DraftSettings, sampling: SamplingSettings, *, fresh: bool = False) -> None:
+        name, kind = drafting.drafter, drafter_kind(drafting.drafter)
         rule, session = _rule(drafting, sampling), self.session
         self._parked[self.drafting.drafter] = session.drafter
-        if sampling != self.parts.sampler.settings:
+        if sampling != self.sampling:
             sampler = Sampler(sampling, self.target.text.n_vocab)
             self.parts = replace(self.parts, sampler=sampler, random=RandomSource(sampling.seed))
+            self._parked.clear()
+        if drafting.accept != self.drafting.accept:
             self._parked.clear()
         self.parts = replace(self.parts, rule=rule)
         if fresh:

@@ -129,3 +129,21 @@ def test_a_new_seed_keeps_every_cache(tmp_path: Path) -> None:
     assert draft.decoded[:20] != prompt[:20]
     engine.use_sampling(sampling)
     assert say(engine, prompt) == first
+
+
+def test_another_rule_and_another_length(tmp_path: Path) -> None:
+    engine = engine_for(
+        tmp_path, ToyBackend(target_logits=WORDS), sampling=SamplingSettings(temperature=1.5, seed=3)
+    )
+    plain = engine_for(
+        tmp_path, ToyBackend(target_logits=WORDS), "none", SamplingSettings(temperature=1.5, seed=3)
+    )
+    assert engine.reason == "model, reject"
+    engine.use_draft_settings(accept="match", draft_max=2)
+    assert engine.reason == "model, match"
+    generation = engine.generate(GenerationSettings(max_tokens=20))
+    generation.prefill(PROMPT)
+    assert max(len(event.outcome.draft) for event in generation) == 2
+    assert generation.token_ids == say(plain, PROMPT, 20)
+    with pytest.raises(UsageProblem, match="1 to 4"):
+        engine.use_draft_settings(draft_max=5)
