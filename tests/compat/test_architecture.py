@@ -88,6 +88,7 @@ def test_a_decoder_that_pools_is_an_embedding_model() -> None:
     finding = only(small("qwen3", pooling_type=3))
     assert (finding.level, finding.code) == ("error", "arch.embedding")
     assert "pooling_type 3" in finding.message
+    assert only(small("llama", attention__causal=False)).code == "arch.embedding"
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,7 @@ def test_bytes_decide_and_parameters_explain() -> None:
     (finding,) = found(report, "size.draft_large")
     assert "28.1% of the target's bytes" in finding.message
     assert "100.0% of its parameters" in finding.message
+    assert found(pair(draft={"parameters": 3e8, "ggml_type": GgmlType.Q4_0}), "size.ratio")
 
 
 def test_a_draft_as_large_as_its_target_is_named() -> None:
@@ -89,11 +90,19 @@ def test_quantization_levels_should_match(target: GgmlType, draft: GgmlType, war
 
 
 def test_precise_embeddings_of_a_small_model_are_no_other_level() -> None:
-    vocabulary = bpe_vocabulary(2000)
+    vocabulary = bpe_vocabulary(20_000)
     report = pair(
         {"ggml_type": GgmlType.Q4_K, "vocabulary": vocabulary},
-        {"ggml_type": GgmlType.Q4_K, "vocabulary": vocabulary, "parameters": 1e6},
+        {
+            "ggml_type": GgmlType.Q4_0,
+            "embedding_type": GgmlType.Q8_0,
+            "vocabulary": vocabulary,
+            "parameters": 1e6,
+        },
     )
+    assert report.draft is not None
+    assert report.draft.bits_per_weight is not None
+    assert report.draft.bits_per_weight > 7.5
     assert not found(report, "quant.levels")
 
 

@@ -134,3 +134,13 @@ def test_llama_3_that_names_no_end_of_turn_is_told_as_information() -> None:
 
 def test_a_base_model_needs_no_end_of_turn() -> None:
     assert findings(llama3(eos_token_id=128_001, template="{{ messages[0].content }}")) == []
+
+
+def test_a_family_is_not_recognised_by_its_first_tokens_alone() -> None:
+    def sentencepiece(count: int) -> dict[str, Any]:
+        special = ["<unk>", "<s>", "</s>"]
+        tokens = [*special, *(f"▁w{number}" for number in range(count - 3))]
+        return vocabulary_of(tokens, model="llama", pre="default", control=special, add_bos_token=False)
+
+    assert only(findings(sentencepiece(32_000)), "family.add_bos").level == "warning"
+    assert findings(sentencepiece(32_064)) == []

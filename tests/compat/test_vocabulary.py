@@ -78,6 +78,13 @@ def test_special_tokens_alone_that_differ_are_a_reason_of_their_own() -> None:
     assert "R1" in (finding.hint or "")
 
 
+def test_a_special_token_against_an_ordinary_one_is_a_different_tokenizer() -> None:
+    found = vocabulary_findings(
+        words(), words(replaced(1, "plainly"), control=["<|endoftext|>", "<|im_end|>"])
+    )
+    assert [finding.code for finding in found] == ["vocab.token_text"]
+
+
 def test_a_placeholder_against_a_token_is_tolerated_and_told() -> None:
     longer = [*BASE, "<think>"]
     finding = the_finding(

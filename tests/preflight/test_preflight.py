@@ -25,7 +25,7 @@ from specdec_cli.preflight import (
 from specdec_cli.settings import DEFAULT_CONTEXT
 from tests.support.gguf_files import TensorSpec
 from tests.support.headers import header_of, model_header
-from tests.support.tiny_models import write_tiny_model
+from tests.support.tiny_models import bpe_vocabulary, write_tiny_model
 
 LAPTOP = load_machine("apple-24gb")
 CARD = load_machine("nvidia-12gb")
@@ -206,6 +206,15 @@ def test_a_pair_that_gains_nothing_is_told_before_it_is_tried() -> None:
     (finding,) = [finding for finding in result.findings if finding.code == "hardware.no_gain"]
     assert finding.level == "warning"
     assert "times that of plain decoding" in finding.message
+
+
+def test_a_draft_of_another_family_is_planned_in_case_it_is_forced_but_promises_nothing() -> None:
+    result = report(big(), little(vocabulary=bpe_vocabulary(pre="qwen2")))
+    assert result.verdict == "fail"
+    assert result.memory is not None
+    assert result.memory.draft is not None
+    assert result.prediction is not None
+    assert result.prediction.speedup is None
 
 
 def test_a_hybrid_target_is_planned_plain() -> None:

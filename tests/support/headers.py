@@ -50,19 +50,22 @@ def model_header(
     context: int = 4096,
     vocabulary: dict[str, Any] | None = None,
     experts: int = 0,
+    embedding_type: int | None = None,
     extra_tensors: Sequence[TensorSpec] = (),
     metadata: dict[str, Any] | None = None,
     **keys: Any,
 ) -> ModelHeader:
-    """A model of about `parameters` weights in its layers, all matrices of one type. `keys` as in
-    `architecture_metadata`; `metadata` adds whole keys, or removes those that are None."""
+    """A model of about `parameters` weights in its layers, in one type but for the embedding if that has its own.
+    `keys` as in `architecture_metadata`; `metadata` adds whole keys, or removes those that are None."""
     words = bpe_vocabulary() if vocabulary is None else vocabulary
     columns = max(1, round(parameters / layers / EMBEDDING))
     tokens = words.get("tokenizer.ggml.tokens", [])
     rows = len(tokens) if isinstance(tokens, list) and tokens else 1000
     stack = (experts,) if experts else ()
     tensors = [
-        TensorSpec("token_embd.weight", (EMBEDDING, rows), ggml_type),
+        TensorSpec(
+            "token_embd.weight", (EMBEDDING, rows), ggml_type if embedding_type is None else embedding_type
+        ),
         TensorSpec("output_norm.weight", (EMBEDDING,)),
     ]
     for layer in range(layers):

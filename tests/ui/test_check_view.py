@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from specdec_cli.findings import Finding
 from specdec_cli.hardware.machine_file import load_machine
 from specdec_cli.preflight import PreflightReport, PreflightRequest, preflight
 from specdec_cli.settings import ContextSettings
@@ -99,6 +100,13 @@ def test_colour_on_a_terminal_and_the_same_words_without(monkeypatch: pytest.Mon
 def test_names_from_a_file_are_no_markup() -> None:
     text = shown(report("[red]draft[/red] [/nonsense]"))
     assert "[red]draft[/red]" in " ".join(text.split())
+
+
+def test_messages_are_no_markup() -> None:
+    note = Finding("warning", "file.same", "a token called [/red] and [bold]", hint="[/nonsense]")
+    text = shown(preflight(PreflightRequest(model_header("m", parameters=1e8), None, LAPTOP, notes=(note,))))
+    assert "a token called [/red] and [bold]" in text
+    assert "hint: [/nonsense]" in text
 
 
 def test_memory_shows_both_models_their_sum_and_the_largest_contexts() -> None:
