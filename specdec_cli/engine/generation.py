@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Literal
@@ -70,7 +70,7 @@ class Generation:
             self.finish_reason = "interrupt"
         self.prompt_seconds = self._clock() - begun
 
-    def __iter__(self) -> Iterator[RoundEvent]:
+    def __iter__(self) -> Generator[RoundEvent, None, None]:
         """Play rounds; between two of them both caches are consistent, wherever the consumer stops."""
         session, begun = self._session, self._clock()
         try:
