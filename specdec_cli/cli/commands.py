@@ -10,11 +10,15 @@ from typing import Any
 
 import typer
 
-from specdec_cli.cli import check, doctor, run
+from specdec_cli.cli import check, doctor, listing, pull, recommend, run
 
 COMMANDS: tuple[tuple[str, Callable[..., int]], ...] = (
     ("run", run.run),
     ("check", check.check),
+    ("recommend", recommend.recommend),
+    ("pull", pull.pull),
+    ("list", listing.list_models),
+    ("remove", listing.remove_models),
     ("doctor", doctor.doctor),
 )
 """Name and function, in the order `--help` lists them."""

@@ -2,48 +2,61 @@
 
 from __future__ import annotations
 
+import json as json_module
 from collections.abc import Iterator
 from typing import Any
 
 from specdec_cli.cli.environment import Environment
 from specdec_cli.cli.machine import chosen_machine
-from specdec_cli.errors import SpecdecError
-from specdec_cli.gguf.reader import read_header
+from specdec_cli.cli.shapes import Shapes
+from specdec_cli.errors import UsageProblem
 from specdec_cli.hardware.values import Machine
-from specdec_cli.memory.read_shape import read_shape
-from specdec_cli.memory.shape import ModelShape
 from specdec_cli.recommend import Candidate, Recommendation, Use, rank
 from specdec_cli.registry.catalog import Catalog, ModelEntry, Pair, load_catalog
 from specdec_cli.registry.resolve import Folders
-from specdec_cli.registry.sketch import sketch_header
 from specdec_cli.registry.sources import DerivedSource, HubSource
 from specdec_cli.registry.store import Inventory, take_inventory
 from specdec_cli.settings import DEFAULT_CONTEXT
+from specdec_cli.ui.console import Printer
+from specdec_cli.ui.models_view import print_recommendations
 
 SCHEMA = 1
-DEMO = "demo"
+USES: dict[str, Use] = {"code": "code", "chat": "chat", "any": "any"}
 
 
-def recommendations(
-    environment: Environment, *, use: Use = "any", n_ctx: int | None = None, machine: str | None = None
-) -> tuple[tuple[Recommendation, ...], Machine]:
-    """All pairs of the catalog, best first, for the machine that was asked for."""
+def run_recommend(
+    environment: Environment, *, use: str, n_ctx: int | None, machine: str | None, json: bool
+) -> int:
+    """Print the ranking or the document; returns the exit code."""
+    if use not in USES:
+        raise UsageProblem(f"--use {use}: it is one of {', '.join(USES)}")
+    if n_ctx is not None and n_ctx < 1:
+        raise UsageProblem(f"--ctx {n_ctx}: at least 1 is needed")
     probe = chosen_machine(environment, machine)
-    catalog, folders = load_catalog(), Folders.default()
-    ranked = rank(candidates(catalog, folders), probe.machine, use=use, n_ctx=n_ctx or DEFAULT_CONTEXT.n_ctx)
-    return ranked, probe.machine
+    known = candidates(load_catalog(), Folders.default())
+    ranked = rank(known, probe.machine, use=USES[use], n_ctx=n_ctx or DEFAULT_CONTEXT.n_ctx)
+    if json:
+        document = recommend_document(ranked, probe.machine, use)
+        environment.stdout.write(json_module.dumps(document, ensure_ascii=False) + "\n")
+    else:
+        printer = Printer(environment.stderr)
+        for finding in probe.findings:
+            printer.finding(finding)
+        print_recommendations(ranked, probe.machine, environment.stdout)
+    environment.stdout.flush()
+    return 0
 
 
-def candidates(catalog: Catalog, folders: Folders, only: str | None = None) -> Iterator[Candidate]:
-    """Every target with every draft of every pair, with what is known of them without a network."""
+def candidates(catalog: Catalog, folders: Folders) -> Iterator[Candidate]:
+    """Every pair with each of its targets, as `NAME:QUANT` would run it; what is known without a network."""
     inventory = take_inventory(catalog, folders)
     shapes = Shapes(inventory, folders)
     for pair in catalog.pairs.values():
-        if only is not None and pair.name != only:
-            continue
+        here = (entry for entry in pair.drafts if entry in inventory.by_entry)
+        draft = next(here, pair.draft)
         for target in pair.targets:
-            for draft in pair.drafts:
-                yield _candidate(pair, target, draft, inventory, shapes)
+            yield _candidate(pair, target, draft, inventory, shapes)
+    shapes.save()
 
 
 def _candidate(
@@ -64,44 +77,7 @@ def _candidate(
     )
 
 
-class Shapes:
-    """The shapes of catalog models: by published dimensions, else by the header of the file that is here."""
-
-    def __init__(self, inventory: Inventory, folders: Folders) -> None:
-        self._inventory = inventory
-        self._folders = folders
-        self._known: dict[ModelEntry, ModelShape | None] = {}
-
-    def of(self, entry: ModelEntry) -> ModelShape | None:
-        """None where nothing is known without asking the Hub."""
-        if entry not in self._known:
-            self._known[entry] = self._find(entry)
-        return self._known[entry]
-
-    def _find(self, entry: ModelEntry) -> ModelShape | None:
-        sketch = sketch_header(entry)
-        if sketch is not None:
-            return read_shape(sketch)
-        model = self._inventory.by_entry.get(entry)
-        try:
-            if model is not None:
-                return read_shape(read_header(model.path))
-            if isinstance(entry.source, HubSource):
-                return self._read_before(entry.source)
-        except SpecdecError:
-            return None
-        return None
-
-    def _read_before(self, source: HubSource) -> ModelShape | None:
-        """From a header that `check` or `pull` read earlier."""
-        from specdec_cli.registry.hub import HubClient
-        from specdec_cli.registry.remote import read_remote_header
-
-        remote = read_remote_header(source, HubClient(offline=True), self._folders.cache)
-        return read_shape(remote.header)
-
-
-def recommend_document(ranked: tuple[Recommendation, ...], machine: Machine, use: Use) -> dict[str, Any]:
+def recommend_document(ranked: tuple[Recommendation, ...], machine: Machine, use: str) -> dict[str, Any]:
     """What `recommend --json` prints. Sizes in bytes."""
     return {
         "schema": SCHEMA,

@@ -73,7 +73,7 @@ class Pair:
     verified: bool = False
     """Whether someone pulled and checked exactly these files."""
     origin: str = ""
-    """File and line that define the pair."""
+    """The file that defines the pair."""
 
     @property
     def target(self) -> ModelEntry:

@@ -26,7 +26,7 @@ from specdec_cli.errors import SpecdecError
 from specdec_cli.registry.catalog import USES, Catalog, ModelEntry, Pair, nearest
 from specdec_cli.registry.catalog_models import COMMON_KEYS, MODEL_KEYS, Mistake, read_entries
 from specdec_cli.registry.sources import HubSource, parse_source
-from specdec_cli.registry.toml_lines import LineMap, map_lines
+from specdec_cli.registry.toml_lines import map_lines
 
 Models = Mapping[str, tuple[ModelEntry, ...]]
 
@@ -59,14 +59,14 @@ def read_catalog_file(
 
 
 class _CatalogReader:
-    """One file being read: its text's lines, its path, and the models met so far."""
+    """One file being read: its text, its path, and the models met so far."""
 
     def __init__(self, path: Path, known_models: Models, winning_models: Models) -> None:
         self._path = path
         self._known = dict(known_models)
         self._winning = winning_models
         self._own: dict[str, tuple[ModelEntry, ...]] = {}
-        self._lines = LineMap({})
+        self._text = ""
 
     def read(self) -> Catalog:
         document = self._parse()
@@ -106,15 +106,16 @@ class _CatalogReader:
                 reason, line = reason.replace(found[0], ""), int(found[1])
             reason = reason.removesuffix(" (at end of document)")
             raise SpecdecError(f"{self._path}:{line}: {reason}", code="registry.invalid") from None
-        self._lines = map_lines(text)
+        self._text = text
         return document
 
     def _fail(
         self, reason: str, table: str, index: int, key: str | None = None, *, table_name: str | None = None
     ) -> NoReturn:
-        line = self._lines.of(table, index, key)
-        if table_name is not None and (table, index, key) not in self._lines.lines:
-            line = self._lines.of(table_name)
+        lines = map_lines(self._text)
+        line = lines.of(table, index, key)
+        if table_name is not None and (table, index, key) not in lines.lines:
+            line = lines.of(table_name)
         raise SpecdecError(f"{self._path}:{line}: {reason}", code="registry.invalid")
 
     def _check_keys(
@@ -175,7 +176,7 @@ class _CatalogReader:
             context=table.get("context", min(contexts) if contexts else None),
             notes=table.get("notes", ""),
             verified=table.get("verified", False),
-            origin=f"{self._path}:{self._lines.of('pair', index)}",
+            origin=str(self._path),
         )
 
     def _side(self, table: dict[str, Any], index: int, key: str) -> tuple[ModelEntry, ...]:

@@ -22,9 +22,10 @@ from specdec_cli.errors import SpecdecError
 from specdec_cli.registry.derive import file_sha256
 from specdec_cli.registry.fetch import Fetch, fetch_file
 from specdec_cli.registry.folders import cache_dir
-from specdec_cli.registry.hub import HubClient, RemoteFile, RemoteModel
+from specdec_cli.registry.hub import HubClient
 from specdec_cli.registry.hub_cache import repository_folder
 from specdec_cli.registry.records import FetchedFile, remember_fetched
+from specdec_cli.registry.remote_files import RemoteFile, RemoteModel
 
 SPACE_RESERVE_BYTES = 64 * 2**20
 """Free space that a download leaves on the disk."""

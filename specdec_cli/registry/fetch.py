@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from specdec_cli.errors import SpecdecError
-from specdec_cli.registry.hub import HubClient, RemoteFile
+from specdec_cli.registry.hub import HubClient
 from specdec_cli.registry.hub_errors import TRANSPORT_ERRORS
+from specdec_cli.registry.remote_files import RemoteFile
 
 CHUNK_BYTES = 1 << 20
 """How much is written, counted and hashed at a time; the most that a killed process loses."""

@@ -28,45 +28,13 @@ from specdec_cli import __version__
 from specdec_cli.errors import SpecdecError
 from specdec_cli.registry.choose import choose_file, is_model_file, quants_of, shard_names
 from specdec_cli.registry.hub_errors import not_the_hub, rate_limited, translate
+from specdec_cli.registry.remote_files import RemoteFile, RemoteModel, hub_endpoint
 from specdec_cli.registry.sources import HubSource
 
-DEFAULT_ENDPOINT = "https://huggingface.co"
 ATTEMPTS = 3
 LONGEST_WAIT_SECONDS = 60.0
 """A 429 that asks for more than this is told to the user instead of waited for."""
 _PASSING_TROUBLE = (502, 503, 504)
-_SHA256 = re.compile(r"[0-9a-f]{64}")
-
-
-@dataclass(frozen=True)
-class RemoteFile:
-    """One file of a repository at one commit."""
-
-    repo: str
-    file: str
-    commit: str
-    etag: str
-    size: int
-    location: str
-    """Where the bytes are; a signed address that lasts about an hour."""
-
-    @property
-    def sha256(self) -> str | None:
-        """The content's SHA-256 in hex, which the etag of every large file is."""
-        return self.etag if _SHA256.fullmatch(self.etag) else None
-
-
-@dataclass(frozen=True)
-class RemoteModel:
-    """A model on the Hub: its parts in order, one for a model in one file."""
-
-    source: HubSource
-    files: tuple[RemoteFile, ...]
-
-    @property
-    def bytes(self) -> int:
-        """Size of all parts."""
-        return sum(file.size for file in self.files)
 
 
 def is_offline(flag: bool = False) -> bool:
@@ -79,9 +47,7 @@ def is_offline(flag: bool = False) -> bool:
 class HubClient:
     """Questions to one Hub. `note` hears of waiting and retrying."""
 
-    endpoint: str = field(
-        default_factory=lambda: (os.environ.get("HF_ENDPOINT") or DEFAULT_ENDPOINT).rstrip("/")
-    )
+    endpoint: str = field(default_factory=hub_endpoint)
     offline: bool = field(default_factory=is_offline)
     note: Callable[[str], None] = lambda _text: None
     suggest_ungated: Callable[[str], str | None] = lambda _repo: None

@@ -7,20 +7,24 @@ Hub cannot be asked (offline, 429, no connection): then the last header known of
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from specdec_cli.errors import SpecdecError
 from specdec_cli.gguf.header import ModelHeader
 from specdec_cli.gguf.reader import parse_header
 from specdec_cli.gguf.shards import join_shards
-from specdec_cli.registry.atomic import read_json, whole_file, write_json
-from specdec_cli.registry.hub import HubClient, RemoteFile, RemoteModel
+from specdec_cli.registry.hub import HubClient
 from specdec_cli.registry.hub_errors import TRANSPORT_ERRORS
+from specdec_cli.registry.kept_headers import (
+    keep_file_header,
+    kept_file_header,
+    recall_model,
+    remember_model,
+)
+from specdec_cli.registry.remote_files import RemoteFile, RemoteModel
 from specdec_cli.registry.sources import HubSource
 
 _ATTEMPTS = 4
@@ -49,12 +53,11 @@ def read_remote_header(source: HubSource, client: HubClient, cache_dir: Path) ->
     Raises `SpecdecError` when the Hub refuses or cannot be reached and nothing is known from before, or when the
     file is not a model.
     """
-    index = cache_dir / "headers" / f"{_short_hash(f'{client.endpoint} {source}')}.json"
     try:
         model, stale_reason = client.locate(source), None
-        _remember(index, model)
+        remember_model(model, client.endpoint, cache_dir)
     except SpecdecError as error:
-        known = _recall(index, source)
+        known = recall_model(source, client.endpoint, cache_dir)
         if error.code not in _UNREACHABLE_CODES or known is None:
             raise
         model, stale_reason = known, error.message
@@ -172,47 +175,16 @@ class _Stream:
         self._opened.close()
 
 
-class _KeptSource:
-    """The beginning of a file from our cache; what lies behind it is not there."""
-
-    def __init__(self, data: bytes, size: int) -> None:
-        self._data = data
-        self.size: int = size
-
-    def read(self, offset: int, length: int) -> bytes:
-        return self._data[offset : offset + length]
-
-
 def _file_header(file: RemoteFile, client: HubClient, cache_dir: Path) -> tuple[ModelHeader, int]:
     """(Header of one file, bytes fetched for it)."""
-    name = f"{file.repo}/{file.file}"
-    kept_path = cache_dir / "headers" / f"{_short_hash(file.etag)}.gguf-header"
-    with contextlib.suppress(OSError, SpecdecError):
-        return parse_header(_KeptSource(kept_path.read_bytes(), file.size), name), 0
+    kept = kept_file_header(file, cache_dir)
+    if kept is not None:
+        return kept, 0
     beginning = bytearray()
     source = RangeSource(file, client, beginning)
     try:
-        header = parse_header(source, name)
+        header = parse_header(source, file.name)
     finally:
         source.close()
-    with contextlib.suppress(OSError), whole_file(kept_path, durable=False) as temporary:
-        temporary.write_bytes(beginning[: header.header_bytes])
+    keep_file_header(file, bytes(beginning[: header.header_bytes]), cache_dir)
     return header, source.bytes_fetched
-
-
-def _remember(index: Path, model: RemoteModel) -> None:
-    with contextlib.suppress(OSError):
-        write_json(index, [asdict(file) for file in model.files])
-
-
-def _recall(index: Path, source: HubSource) -> RemoteModel | None:
-    known: Any = read_json(index)
-    try:
-        files = tuple(RemoteFile(**file) for file in known)
-    except TypeError:
-        return None
-    return RemoteModel(source, files) if files else None
-
-
-def _short_hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:24]

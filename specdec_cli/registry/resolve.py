@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -70,10 +70,22 @@ class ResolvedPair:
 
 
 def resolve_pair(name: str, catalog: Catalog, folders: Folders | None = None) -> ResolvedPair:
-    """`NAME` or `NAME:QUANT` of the catalog. Unknown names are an error that suggests the nearest."""
+    """`NAME` or `NAME:QUANT` of the catalog. Of several targets or drafts, one that is here comes first.
+
+    Unknown names are an error that suggests the nearest.
+    """
     pair = catalog.pair(name)
     where = folders or Folders.default()
-    return ResolvedPair(pair, resolve_entry(pair.target, where), resolve_entry(pair.draft, where))
+    targets = pair.targets if name in catalog.pairs else (pair.target,)
+    return ResolvedPair(pair, _first_here(targets, where), _first_here(pair.drafts, where))
+
+
+def _first_here(entries: Sequence[ModelEntry], folders: Folders) -> ResolvedModel:
+    first = resolve_entry(entries[0], folders)
+    if first.path is not None or len(entries) == 1:
+        return first
+    others = (resolve_entry(entry, folders) for entry in entries[1:])
+    return next((model for model in others if model.path is not None), first)
 
 
 def resolve_model(reference: str, catalog: Catalog, folders: Folders | None = None) -> ResolvedModel:

@@ -29,11 +29,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "memory": BASE | {"gguf", "hardware"},
     "predict": BASE | {"gguf", "hardware", "memory"},
     "preflight": BASE | {"gguf", "hardware", "memory", "predict", "compat"},
+    "recommend": BASE | {"hardware", "memory", "predict", "registry"},
     "findings_catalog": BASE | {"gguf", "registry", "compat"},
     "documents": BASE | {"engine"},
     "assemble": BASE | {"engine", "draft", "verify", "sampling", "llama", "hardware"},
     "ui": BASE
-    | {"engine", "draft", "documents", "gguf", "hardware", "memory", "compat", "predict", "preflight"},
+    | {"engine", "draft", "documents", "gguf", "hardware", "memory", "compat", "predict", "preflight"}
+    | {"registry", "recommend"},
 }
 """What a room may import of ours, itself aside. Rooms not named (cli, chat, bench, …) may import everything below."""
 

@@ -129,7 +129,9 @@ def test_models_of_other_tools_and_plain_folders_are_seen(
     assert pair_of(inventory, "two").target == plain
     remove(plan_removal(["owner/other-GGUF:Q4_K_M"], catalog))
     assert not list((tmp_path / "models").iterdir())
-    assert resolve_pair("two", catalog).target.path is None
+    # Of the pair's targets the one that is still here serves, though it is not the default.
+    assert resolve_pair("two", catalog).target.path == theirs.path
+    assert resolve_pair("two:Q8_0", catalog).target.path == theirs.path
 
 
 def test_use_is_remembered(filled: HubEmulator, catalog: Catalog) -> None:

@@ -1,0 +1,8 @@
+"""Sizes of files as people read them."""
+
+from __future__ import annotations
+
+
+def size_text(count: int) -> str:
+    """As the Hub and disks count: `16.5 GB`, `806 MB`."""
+    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.0f} MB"
