@@ -6,5 +6,6 @@
             DRY (history)      temperature  judges use    (seed, position, token)
 
 Pure mathematics on numpy arrays. `Sampler` is the door; `RandomSource` is the only source of chance and
-has no state: every number is addressed by its position in the text and its purpose.
+has no state: every number is addressed by its position in the text and its purpose. A grammar enters as
+a `Constraint`, which masks the row before the chain.
 """

@@ -116,8 +116,12 @@ def with_temperature(candidates: Candidates, temperature: float) -> Distribution
     if temperature == 0:
         best = int(np.argmax(logits))
         return Distribution.point_mass(best if tokens is None else int(tokens[best]))
-    scaled = logits if temperature == 1 else logits / np.float32(temperature)
-    weights = np.exp(scaled - scaled.max())
+    shifted = logits - logits.max()
+    if temperature != 1:
+        # However low the temperature: 0 / t stays 0, and what overflows is -inf.
+        with np.errstate(over="ignore"):
+            shifted /= max(np.float32(temperature), np.finfo(np.float32).tiny)
+    weights = np.exp(shifted)
     total = np.sum(weights, dtype=np.float64)
     return Distribution(tokens=tokens, probabilities=np.divide(weights, total, dtype=np.float64))
 

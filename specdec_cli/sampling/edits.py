@@ -36,31 +36,24 @@ class LogitEdits:
             self._penalize(self._scratch, history)
         if self._dry is not None:
             tokens, penalties = self._dry.penalties(history)
-            there = tokens < len(row)
-            self._scratch[tokens[there]] -= penalties[there]
+            self._scratch[tokens] -= penalties
         return self._scratch
 
     def _penalize(self, row: LogitRow, history: Sequence[int]) -> None:
         """Repeat penalty (Keskar et al., 2019; multiplied where the logit is ≤ 0), frequency, presence."""
         settings = self._settings
         tokens, counts = np.unique(tail(history, settings.penalty_last_n), return_counts=True)
-        # The text is the target's: a draft model's vocabulary may be smaller.
-        there = tokens < len(row)
-        tokens, counts = tokens[there], counts[there]
         logits = row[tokens]
-        repeat = np.float32(settings.repeat_penalty)
-        logits = np.where(logits <= 0, logits * repeat, logits / repeat)
-        logits -= counts.astype(np.float32) * np.float32(settings.frequency_penalty) + np.float32(
-            settings.presence_penalty
-        )
-        row[tokens] = logits
+        repeat, presence = np.float32(settings.repeat_penalty), np.float32(settings.presence_penalty)
+        with np.errstate(over="ignore"):
+            logits = np.where(logits <= 0, logits * repeat, logits / repeat)
+            row[tokens] = logits - (
+                counts.astype(np.float32) * np.float32(settings.frequency_penalty) + presence
+            )
 
 
 def penalties_are_on(settings: SamplingSettings) -> bool:
     """Whether the repeat, frequency and presence penalties change anything."""
-    neutral = (settings.repeat_penalty, settings.frequency_penalty, settings.presence_penalty) == (
-        1.0,
-        0.0,
-        0.0,
-    )
-    return settings.penalty_last_n != 0 and not neutral
+    if settings.penalty_last_n == 0:
+        return False
+    return settings.repeat_penalty != 1 or settings.frequency_penalty != 0 or settings.presence_penalty != 0

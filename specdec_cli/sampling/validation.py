@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 from specdec_cli.errors import UsageProblem
 from specdec_cli.settings import SamplingSettings
+
+_LARGEST = 3e38
+_SMALLEST = 1e-37
+"""The range of float32, in which the arithmetic is done."""
 
 
 def validate(settings: SamplingSettings, n_vocab: int | None = None) -> None:
@@ -17,14 +20,8 @@ def validate(settings: SamplingSettings, n_vocab: int | None = None) -> None:
         if token < 0 or (n_vocab is not None and token >= n_vocab):
             there = "" if n_vocab is None else f" of {n_vocab}"
             raise UsageProblem(f"--logit-bias names token {token}, which is not in the vocabulary{there}")
-        if math.isnan(value) or value == math.inf:
+        if math.isnan(value) or value > _LARGEST:
             raise UsageProblem(f"--logit-bias for token {token} is {value}: it must be a number or -inf")
-
-
-def for_vocabulary(settings: SamplingSettings, n_vocab: int) -> SamplingSettings:
-    """The settings without the biases of tokens that a (draft) model's smaller vocabulary lacks."""
-    biases = tuple((token, value) for token, value in settings.logit_bias if token < n_vocab)
-    return replace(settings, logit_bias=biases)
 
 
 def _check_ranges(settings: SamplingSettings) -> None:
@@ -42,7 +39,7 @@ def _check_ranges(settings: SamplingSettings) -> None:
         "--xtc-threshold": settings.xtc_threshold,
     }
     for option, value in finite.items():
-        if not math.isfinite(value):
+        if not abs(value) <= _LARGEST:
             raise UsageProblem(f"{option} is {value}: it must be a finite number")
     if settings.temperature < 0:
         raise UsageProblem(f"--temp is {settings.temperature:g}: it must be 0 (greedy) or more")
@@ -57,7 +54,7 @@ def _check_ranges(settings: SamplingSettings) -> None:
 def _check_switches(settings: SamplingSettings) -> None:
     if settings.top_k < -1:
         raise UsageProblem(f"--top-k is {settings.top_k}: it must be positive; 0 and -1 are off")
-    if settings.repeat_penalty <= 0:
+    if settings.repeat_penalty < _SMALLEST:
         raise UsageProblem(f"--repeat-penalty is {settings.repeat_penalty:g}: it must be above 0 (1 is off)")
     if settings.dry_multiplier < 0:
         raise UsageProblem(f"--dry-multiplier is {settings.dry_multiplier:g}: it must be 0 (off) or more")

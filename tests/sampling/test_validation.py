@@ -23,6 +23,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"typical_p": 0.0}, "--typical-p"),
     ({"repeat_penalty": 0.0}, "--repeat-penalty"),
     ({"repeat_penalty": -1.0}, "--repeat-penalty"),
+    ({"repeat_penalty": 1e-300}, "--repeat-penalty"),
+    ({"frequency_penalty": 1e300}, "--frequency-penalty"),
     ({"frequency_penalty": math.nan}, "--frequency-penalty"),
     ({"presence_penalty": math.inf}, "--presence-penalty"),
     ({"penalty_last_n": -2}, "--repeat-last-n"),
