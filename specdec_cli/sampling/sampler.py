@@ -20,10 +20,10 @@ class Sampler:
     """From a row of logits to a distribution and to a token.
 
     Everywhere, `logits_row` is float32 of shape (n_vocab,) and stays as it is (a draft model of a smaller
-    vocabulary pads its row with -inf); `history` is every token
-    before the position being chosen, the prompt included, and its length is the position that addresses
-    the random numbers; `constraint`, when there is a grammar, is its state at that position. `dry_breakers`
-    are the tokens across which DRY sees no repetition (`dry.breaker_tokens`).
+    vocabulary pads its row with -inf). `history` is every token before the position being chosen, the
+    prompt included, and its length is the position that addresses the random numbers. `constraint`, when
+    there is a grammar, is its state at that position. `dry_breakers` are the tokens across which DRY sees
+    no repetition (`dry.breaker_tokens`).
 
     Raises `UsageProblem` for settings out of range, `SpecdecError` for a row that leaves no choice.
     """
