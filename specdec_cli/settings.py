@@ -68,8 +68,8 @@ class ContextSettings:
 class DraftSettings:
     """Which drafter proposes, and how far."""
 
-    drafter: str = "model"
-    draft_max: int = 4
+    drafter: str = "auto"
+    draft_max: int = 16
     """The most tokens a draft may hold. A hard bound."""
     accept: AcceptRule = "auto"
 
@@ -82,7 +82,18 @@ class GenerationSettings:
     stop: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class BenchSettings:
+    """How much a bench measures."""
+
+    runs: int = 3
+    """Prompts per task, each new."""
+    max_tokens: int = 128
+    """Of each answer."""
+
+
 DEFAULT_SAMPLING = SamplingSettings()
 DEFAULT_CONTEXT = ContextSettings()
 DEFAULT_DRAFT = DraftSettings()
 DEFAULT_GENERATION = GenerationSettings()
+DEFAULT_BENCH = BenchSettings()

@@ -67,7 +67,7 @@ def check_pair(
         machine=probe.machine,
         target_settings=target_settings,
         draft_settings=draft_settings,
-        draft_max=options.drafting(has_draft=draft is not None).draft_max,
+        draft_max=options.drafting().draft_max,
         explicit_ctx=options.ctx is not None,
         notes=(*probe.findings, *target.notes, *(() if draft is None else draft.notes)),
     )

@@ -46,7 +46,7 @@ class ChosenModels:
 def choose_models(options: EngineOptions, backend: Backend, printer: Printer) -> ChosenModels:
     """Resolve, derive where needed, read headers. Raises with the way out when a file is not here or damaged."""
     target, draft = _resolve(options)
-    if options.drafter is not None and not drafter_kind(options.drafter).needs.own_context:
+    if options.drafter is not None and not drafter_kind(options.drafter).uses_draft_model:
         draft = None
     chosen_target = _ready(target, backend, printer)
     return ChosenModels(chosen_target, _ready(draft, backend, printer) if draft is not None else None)

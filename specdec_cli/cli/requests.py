@@ -116,8 +116,8 @@ class EngineOptions:
             for name, given in (("--draft-max", self.draft_max), ("--accept", self.accept)):
                 if given is not None:
                     raise UsageProblem(f"--drafter {self.drafter} drafts nothing, so {name} has no use")
-        if kind.needs.own_context:
-            if self.target is not None and self.draft is None:
+        if kind.uses_draft_model:
+            if kind.needs.own_context and self.target is not None and self.draft is None:
                 raise UsageProblem(f"--drafter {self.drafter} needs a --draft")
             return
         for name, value in (
@@ -128,17 +128,12 @@ class EngineOptions:
             if value is not None:
                 raise UsageProblem(f"--drafter {self.drafter} uses no draft model, so {name} has no use")
 
-    def drafter_name(self, has_draft: bool) -> str:
-        """The drafter asked for; else the draft model when there is one, else copies from the text so far."""
-        if self.drafter is not None:
-            return self.drafter
-        return DEFAULT_DRAFT.drafter if has_draft else "ngram"
-
-    def drafting(self, has_draft: bool) -> DraftSettings:
-        """The drafter's settings."""
-        longest = self.draft_max if self.draft_max is not None else DEFAULT_DRAFT.draft_max
+    def drafting(self) -> DraftSettings:
+        """The drafter asked for, else the one that decides for itself; its usual length unless one was given."""
+        name = self.drafter if self.drafter is not None else DEFAULT_DRAFT.drafter
+        longest = self.draft_max if self.draft_max is not None else drafter_kind(name).draft_max
         accept = next((rule for rule in get_args(AcceptRule) if rule == self.accept), DEFAULT_DRAFT.accept)
-        return DraftSettings(drafter=self.drafter_name(has_draft), draft_max=longest, accept=accept)
+        return DraftSettings(drafter=name, draft_max=longest, accept=accept)
 
     def off_reason(self) -> str:
         """Why nothing speculates, when nothing does."""

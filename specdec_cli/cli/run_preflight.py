@@ -21,7 +21,7 @@ def preflight_models(options: EngineOptions, models: ChosenModels, backend: Back
             machine=machine_of(system_facts(), backend.devices(), bandwidth=None),
             target_settings=target_settings,
             draft_settings=draft_settings,
-            draft_max=options.drafting(models.draft is not None).draft_max,
+            draft_max=options.drafting().draft_max,
             explicit_ctx=options.ctx is not None,
         )
     )

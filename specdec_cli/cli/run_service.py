@@ -6,7 +6,7 @@ import json
 import logging
 from dataclasses import asdict
 
-from specdec_cli.assemble import Engine, EngineRequest, assemble
+from specdec_cli.assemble import EngineRequest, assemble
 from specdec_cli.cli.environment import Environment
 from specdec_cli.cli.exit_codes import EXIT_INTERRUPTED
 from specdec_cli.cli.interrupt import listening_for_interrupt
@@ -14,10 +14,12 @@ from specdec_cli.cli.models import ChosenModel, ChosenModels, choose_models
 from specdec_cli.cli.requests import EngineOptions, OutputOptions
 from specdec_cli.cli.run_preflight import findings_to_show, preflight_models
 from specdec_cli.documents import model_document, run_document
+from specdec_cli.engine.engine import Engine
 from specdec_cli.engine.generation import Generation
 from specdec_cli.engine.template import prompt_tokens
 from specdec_cli.findings import Finding
 from specdec_cli.hardware.threads import default_threads
+from specdec_cli.registry.folders import cache_dir
 from specdec_cli.settings import GenerationSettings, SamplingSettings
 from specdec_cli.ui.answer import AnswerWriter
 from specdec_cli.ui.console import Printer
@@ -53,7 +55,7 @@ def run_once(
         with printer.progress() as progress:
 
             def loading(what: str, fraction: float) -> bool:
-                progress(f"loading {what}", fraction)
+                progress(what, fraction)
                 return not interruption()
 
             engine = assemble(backend, request, loading)
@@ -75,9 +77,10 @@ def engine_request(options: EngineOptions, models: ChosenModels, sampling: Sampl
         draft=models.draft.path if models.draft is not None else None,
         target_settings=target_settings,
         draft_settings=draft_settings,
-        drafting=options.drafting(models.draft is not None),
+        drafting=options.drafting(),
         sampling=sampling,
         off_reason=options.off_reason(),
+        profiles=cache_dir() / "profiles",
         explicit_ctx=options.ctx is not None,
     )
 

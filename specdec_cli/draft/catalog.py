@@ -6,14 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from specdec_cli.draft.costs import CostProfile
 from specdec_cli.draft.model import ModelDrafter
 from specdec_cli.draft.ngram import NgramDrafter
 from specdec_cli.draft.plain import PlainDrafter
+from specdec_cli.draft.policy import PolicyDrafter
 from specdec_cli.draft.values import Drafter, DrafterNeeds
-from specdec_cli.errors import UsageProblem
+from specdec_cli.errors import EngineFault, UsageProblem
 from specdec_cli.protocols import ModelContext
 from specdec_cli.sampling.random_source import RandomSource
 from specdec_cli.sampling.sampler import Sampler
+from specdec_cli.settings import DEFAULT_DRAFT
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,10 @@ class DrafterParts:
     random: RandomSource
     rule: Literal["match", "reject"]
     draft_context: ModelContext | None = None
+    draft_max: int = DEFAULT_DRAFT.draft_max
+    """The most tokens a draft may ever have."""
+    measure_costs: Callable[[], CostProfile] | None = None
+    """What rounds cost with these contexts: asked only by a drafter that weighs costs."""
 
 
 @dataclass(frozen=True)
@@ -36,25 +43,42 @@ class DrafterKind:
     build: Callable[[DrafterParts], Drafter]
     speculates: bool = True
     """False for plain decoding: no rollback is needed, nothing is ever drafted."""
-    deterministic: bool = True
-    """Whether its tokens are chosen without chance whatever the sampling settings: then *match* loses nothing."""
+    welcomes_draft_model: bool = False
+    """Whether it uses a draft model when there is one, and goes on without when there is none."""
+    draft_max: int = 4
+    """How long its drafts may be unless the user says so."""
+
+    @property
+    def uses_draft_model(self) -> bool:
+        """Whether a draft model is loaded for it, if one is given."""
+        return self.needs.own_context or self.welcomes_draft_model
 
 
-def _build_model(parts: DrafterParts) -> Drafter:
-    assert parts.draft_context is not None
+def _model_drafter(parts: DrafterParts, *, prefill_in_begin: bool) -> ModelDrafter:
+    if parts.draft_context is None:
+        raise EngineFault("a draft model was wanted and none was opened")
     return ModelDrafter(
         parts.draft_context,
         sampler=parts.sampler,
         random=parts.random,
         rule=parts.rule,
         target_n_vocab=parts.n_vocab,
+        prefill_in_begin=prefill_in_begin,
     )
 
 
+def _build_auto(parts: DrafterParts) -> Drafter:
+    if parts.measure_costs is None:
+        raise EngineFault("a policy was wanted, and nobody can measure costs for it")
+    costly = [_model_drafter(parts, prefill_in_begin=False)] if parts.draft_context is not None else []
+    return PolicyDrafter([NgramDrafter()], costly, parts.measure_costs(), parts.draft_max)
+
+
 DRAFTERS: dict[str, DrafterKind] = {
-    "none": DrafterKind(PlainDrafter.needs, lambda _parts: PlainDrafter(), speculates=False),
-    "ngram": DrafterKind(NgramDrafter.needs, lambda _parts: NgramDrafter()),
-    "model": DrafterKind(ModelDrafter.needs, _build_model, deterministic=False),
+    "auto": DrafterKind(DrafterNeeds(), _build_auto, welcomes_draft_model=True, draft_max=16),
+    "model": DrafterKind(ModelDrafter.needs, lambda parts: _model_drafter(parts, prefill_in_begin=True)),
+    "ngram": DrafterKind(NgramDrafter.needs, lambda _parts: NgramDrafter(), draft_max=8),
+    "none": DrafterKind(PlainDrafter.needs, lambda _parts: PlainDrafter(), speculates=False, draft_max=1),
 }
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol, runtime_checkable
 
+from specdec_cli.draft.costs import CostProfile
 from specdec_cli.draft.values import Outcome
 
 State = Literal["on", "off", "auto-off"]
@@ -38,6 +39,16 @@ class PolicySummary:
         plain = self.rounds.get("none", 0)
         basis = f"{plain} plain rounds" if plain else "the calibration"
         return f"{self.gain:.2f}× over plain, estimated from {basis}"
+
+
+@runtime_checkable
+class Policy(Protocol):
+    """A drafter that decides, and can say what it did."""
+
+    profile: CostProfile
+
+    def summary(self) -> PolicySummary:
+        """What it did so far, and what it gained."""
 
 
 class Ledger:

@@ -26,7 +26,7 @@ class PolicyDrafter:
     """
 
     name: ClassVar[str] = "auto"
-    needs: ClassVar[DrafterNeeds] = DrafterNeeds(own_context=True)
+    needs: ClassVar[DrafterNeeds] = DrafterNeeds()
 
     def __init__(
         self,

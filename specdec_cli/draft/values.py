@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
+from specdec_cli.protocols import Constraint
 from specdec_cli.sampling.distribution import Distribution
 
 
@@ -57,6 +58,9 @@ class Budget:
     keep_going: Callable[[int, float], bool] | None = None
     """Asked after each drafted token with (tokens drafted so far, the last one's confidence in 0 … 1);
     False ends the draft. None: go on to `max_tokens`."""
+    constraint: Constraint | None = None
+    """The grammar's state after the text so far, when there is a grammar: look ahead on a fork of it. A draft that
+    pays it no heed is cut before the first forbidden token."""
 
 
 @dataclass(frozen=True)
