@@ -99,7 +99,7 @@ def _order(recommendation: Recommendation) -> tuple[int, float]:
 def _judge(candidate: Candidate, machine: Machine, use: Use, n_ctx: int, draft_max: int) -> Recommendation:
     """Whether it fits, how fast it is, and its score; the plan itself is made for the best of a pair only."""
     wishes = wishes_for(candidate.target_shape, candidate.draft_shape, n_ctx, draft_max)
-    fits_here, prediction, context = None, None, n_ctx
+    fits_here, prediction, context = _fits_by_size(candidate, machine), None, n_ctx
     if wishes is not None:
         context = wishes[0].settings.n_ctx
         prediction = predict(*wishes, machine, draft_max=draft_max)
@@ -115,6 +115,13 @@ def _judge(candidate: Candidate, machine: Machine, use: Use, n_ctx: int, draft_m
         score=_score(candidate, prediction, use),
         why="",
     )
+
+
+def _fits_by_size(candidate: Candidate, machine: Machine) -> bool | None:
+    """For models of unknown dimensions: False when their files alone are too large, else unknown."""
+    size = (candidate.target.bytes or 0) + (candidate.draft.bytes or 0)
+    room = max(device.usable for device in machine.gpus or (machine.host,))
+    return False if size > room else None
 
 
 def _with_plan(judged: Recommendation, machine: Machine, n_ctx: int, draft_max: int) -> Recommendation:
@@ -176,10 +183,12 @@ def _expected_speed(prediction: Prediction) -> float:
 
 
 def _why(recommendation: Recommendation, plan: MemoryPlan | None, n_ctx: int) -> str:
+    if plan is None and recommendation.fits is False:
+        return "its files alone are too large"
     if plan is None:
-        return "its dimensions are not known here; specdec check reads them from the Hub"
+        return "not known without its header: specdec check"
     if recommendation.n_ctx < n_ctx:
-        return f"trained on {recommendation.n_ctx} tokens of context only"
+        return f"trained on {recommendation.n_ctx} tokens only"
     tightest = recommendation.tightest
     if recommendation.fits is None or tightest is None:
         return plan.unknown or "how much memory it takes is not known"

@@ -20,6 +20,7 @@ from specdec_cli.registry.resolve import Folders
 from specdec_cli.registry.store import Inventory, StoredModel, StoredPair, take_inventory
 from specdec_cli.ui.console import Printer
 from specdec_cli.ui.models_view import print_inventory, print_removal
+from specdec_cli.ui.sizes import size_text
 
 SCHEMA = 1
 
@@ -59,7 +60,7 @@ def run_remove(environment: Environment, names: Sequence[str], *, yes: bool, for
             printer.line("nothing was removed")
             return SpecdecError.exit_code
     remove(plan)
-    printer.line(f"{plan.bytes_freed / 1e9:.2f} GB freed")
+    printer.line(f"{size_text(plan.bytes_freed)} freed")
     return 0
 
 

@@ -55,7 +55,7 @@ def print_inventory(
         console.print(
             Text(f"and {len(others)} models here that belong to no pair, {total}: --all lists them")
         )
-    console.print(Text(f"add your own pairs in {user_file}", style="dim"))
+    console.print(Text(f"add your own pairs in {user_file}", style="dim"), soft_wrap=True)
 
 
 def print_recommendations(ranked: Sequence[Recommendation], machine: Machine, stream: TextIO) -> None:
@@ -69,7 +69,7 @@ def print_recommendations(ranked: Sequence[Recommendation], machine: Machine, st
         first = fitting[0]
         name = first.candidate.pair.name
         console.print(Text(f"For {machine.name}: {_pair_reference(first)}", style="bold"))
-        console.print(Text(f"  {first.why}"))
+        console.print(Text(f"  {first.why}"), soft_wrap=True)
         if first.candidate.here:
             console.print(Text(f"  it is here: specdec run --pair {_pair_reference(first)} …"))
         else:
