@@ -32,14 +32,18 @@ def every(step: int) -> frozenset[int]:
 def test_equals_sampling_from_the_masked_row(kind: str, step: int) -> None:
     sampler = Sampler(SamplingSettings(**KINDS[kind]), N_VOCAB)
     constraint = Alternating(every(step), frozenset())
-    for seed in range(5):
+    for seed in range(3):
         row = np.random.default_rng(seed).normal(0, 3, N_VOCAB).astype(np.float32)
         masked = np.where(np.arange(N_VOCAB) % step == 0, row, -np.inf).astype(np.float32)
         random, history = RandomSource(seed), [0, 1, 0]
         found = sampler.distribution(row, history, random, constraint)
         wanted = sampler.distribution(masked, history, random)
-        ids = range(N_VOCAB)
-        assert [found.probability(t) for t in ids] == pytest.approx([wanted.probability(t) for t in ids])
+        assert np.allclose(
+            found.probabilities_of(None, N_VOCAB),
+            wanted.probabilities_of(None, N_VOCAB),
+            rtol=1e-6,
+            atol=1e-12,
+        )
         token = sampler.choose(row, history, random, constraint)
         assert token == sampler.choose(masked, history, random)
         assert token % step == 0

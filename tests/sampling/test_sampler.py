@@ -36,7 +36,7 @@ def row(seed: int = 0) -> np.ndarray:
 def test_the_row_is_left_alone_and_the_choice_has_a_positive_probability(kind: str) -> None:
     sampler = Sampler(SamplingSettings(**KINDS[kind]), N_VOCAB)
     history = [5, 6, 5, 6, 5]
-    for seed in range(20):
+    for seed in range(8):
         random = RandomSource(seed)
         token = sampler.choose(row(seed), history, random)
         assert sampler.distribution(row(seed), history, random).probability(token) > 0
@@ -65,7 +65,7 @@ def test_forbidden_tokens_are_never_chosen(kind: str) -> None:
     sampler = Sampler(SamplingSettings(**KINDS[kind]), N_VOCAB)
     values = np.full(N_VOCAB, -np.inf, dtype=np.float32)
     values[[7, 900]] = 1.0
-    assert {sampler.choose(values, list(range(n)), RandomSource(1)) for n in range(30)} <= {7, 900}
+    assert {sampler.choose(values, list(range(n)), RandomSource(1)) for n in range(12)} <= {7, 900}
 
 
 def test_greedy_takes_the_smallest_id_of_equals() -> None:
