@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from specdec_cli.draft.ledger import PolicySummary
 from specdec_cli.engine.generation import Generation
 from specdec_cli.findings import Finding
 
@@ -26,6 +27,7 @@ def run_document(
     *,
     state: str,
     reason: str,
+    policy: PolicySummary | None,
     drafter: str,
     target: dict[str, Any],
     draft: dict[str, Any] | None,
@@ -58,6 +60,9 @@ def run_document(
             "acceptance_rate": statistics.acceptance_rate,
             "mean_tokens_per_round": statistics.mean_tokens_per_round,
             "accepted_by_position": list(statistics.accepted_by_position),
+            "gain": policy.gain if policy is not None else None,
+            "probes": policy.probes if policy is not None else 0,
+            "rounds_by_drafter": policy.rounds if policy is not None else {},
         },
         "time": {
             "target": statistics.target_seconds,

@@ -136,6 +136,7 @@ def _report(
         generation,
         state=engine.speculation,
         reason=engine.reason,
+        policy=engine.policy_summary(),
         drafter=engine.drafting.drafter,
         target=_model_document(models.target),
         draft=_model_document(models.draft)
@@ -160,7 +161,8 @@ def _findings_afterwards(engine: Engine, generation: Generation) -> list[Finding
     if notice:
         findings.append(Finding("warning", "context.draft_full", notice))
     statistics = generation.statistics
-    if engine.draft is not None and statistics.rounds > 1 and not statistics.drafted:
+    silent = statistics.rounds > 1 and not statistics.drafted
+    if engine.draft is not None and silent and engine.speculation == "on":
         findings.append(
             Finding("warning", "hardware.draft_unused", "the draft model was loaded but drafted nothing")
         )

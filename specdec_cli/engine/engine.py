@@ -142,7 +142,7 @@ class Engine:
     def reason(self) -> str:
         """Who drafts and by which rule, and what a policy gained; or why nothing is drafted."""
         summary = self.policy_summary()
-        if self.speculation == "off":
+        if self.speculation != "on":
             return self.off_reason if summary is None else summary.reason
         who = f"{self.drafting.drafter}, {self.session.rule}"
         return who if summary is None else f"{who}: {summary.text}"

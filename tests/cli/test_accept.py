@@ -20,7 +20,7 @@ def pair(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def run(pair: tuple[Path, Path], *arguments: object, drafter: tuple[object, ...] = ()) -> CliResult:
-    models = drafter or ("--draft", pair[1])
+    models = drafter or ("--draft", pair[1], "--drafter", "model")
     return run_cli(
         "run", "--target", pair[0], *models, *arguments, backend=lambda: ToyBackend(target_logits=WORDS)
     )

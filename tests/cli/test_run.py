@@ -22,7 +22,10 @@ def pair(tmp_path: Path) -> tuple[Path, Path]:
 def run(
     pair: tuple[Path, Path], *arguments: object, backend: ToyBackend | None = None, **more: Any
 ) -> CliResult:
+    """With the draft model, at its usual length, unless the arguments say otherwise."""
     chosen = backend or ToyBackend(target_logits=WORDS)
+    if "--drafter" not in arguments:
+        arguments = (*arguments, "--drafter", "model")
     return run_cli("run", "--target", pair[0], "--draft", pair[1], *arguments, backend=lambda: chosen, **more)
 
 
@@ -94,7 +97,9 @@ def test_everything_is_closed_at_the_end(pair: tuple[Path, Path]) -> None:
 def test_one_file_as_both_is_loaded_once(pair: tuple[Path, Path]) -> None:
     backend = ToyBackend(target_logits=WORDS)
     result = run_cli(
-        "run", "--target", pair[0], "--draft", pair[0], "hello", "-n", "30", "--json", backend=lambda: backend
+        *("run", "--target", pair[0], "--draft", pair[0], "--drafter", "model"),
+        *("hello", "-n", "30", "--json"),
+        backend=lambda: backend,
     )
     assert len(backend.models) == 1
     assert result.document["speculation"]["acceptance_rate"] == 1.0
@@ -204,6 +209,47 @@ def test_draft_max_bounds_every_draft(pair: tuple[Path, Path]) -> None:
 def test_a_sampled_run_with_a_model_uses_rejection_and_says_so(pair: tuple[Path, Path]) -> None:
     document = run(pair, "hello", "-n", "30", "--temp", "1", "--json").document
     assert document["speculation"]["reason"] == "model, reject"
+
+
+def test_auto_speculates_where_verifying_is_cheap(pair: tuple[Path, Path]) -> None:
+    flat = {"decode_seconds": 1e-2, "token_seconds": 0.0}
+    backend = ToyBackend(
+        target_logits=WORDS,
+        target_options={"costs": flat},
+        draft_options={"costs": {"decode_seconds": 1e-4, "token_seconds": 0.0}},
+    )
+    result = run(pair, "hello", "-n", "120", "--drafter", "auto", "--json", backend=backend)
+    speculation = result.document["speculation"]
+    assert result.document["text"] == plain(pair, "hello", "-n", "120").stdout
+    assert speculation["state"] == "on"
+    assert speculation["mean_tokens_per_round"] > 1.5
+    assert speculation["gain"] > 1.3
+    assert "× over plain" in speculation["reason"]
+
+
+def test_auto_is_the_default_and_stays_off_where_it_cannot_pay(pair: tuple[Path, Path]) -> None:
+    dear = {"decode_seconds": 1e-3, "token_seconds": 1e-3}
+    backend = ToyBackend(
+        target_logits=WORDS, target_options={"costs": dear}, draft_options={"costs": dear}
+    )
+    result = run_cli(
+        *("run", "--target", pair[0], "--draft", pair[1], "hello", "-n", "120", "--json"),
+        backend=lambda: backend,
+    )
+    speculation = result.document["speculation"]
+    assert result.document["text"] == plain(pair, "hello", "-n", "120").stdout
+    assert (speculation["state"], speculation["drafter"]) == ("auto-off", "auto")
+    assert speculation["mean_tokens_per_round"] < 1.1
+    assert "cannot pay here" in speculation["reason"]  # and which figures say so
+
+
+def test_what_a_round_costs_is_measured_once_and_kept(pair: tuple[Path, Path], own_folders: Path) -> None:
+    first, second = ToyBackend(target_logits=WORDS), ToyBackend(target_logits=WORDS)
+    for backend in (first, second):
+        run(pair, "hello", "-n", "5", "--drafter", "auto", backend=backend)
+    decoded = [len(backend.models[0].contexts[0].decoded) for backend in (first, second)]
+    assert decoded[1] < decoded[0] / 4
+    assert len(list((own_folders / "cache" / "profiles").glob("*.json"))) == 1
 
 
 BAD_OPTIONS: list[tuple[list[str], str]] = [

@@ -91,6 +91,9 @@ class ToyContext:
     seconds: float = 0.0
     closed: bool = False
     interrupted: Callable[[], bool] | None = None
+    decode_seconds: float = 0.0
+    """What one decode costs on this context's own clock, and what each of its tokens adds."""
+    token_seconds: float = 1e-6
 
     @property
     def length(self) -> int:
@@ -109,7 +112,7 @@ class ToyContext:
             self.decoded.append(token)
             if index >= len(tokens) - rows:
                 result.append(self.logits_after(self.tokens))
-        self.seconds += 1e-6 * len(tokens)
+        self.seconds += self.decode_seconds + self.token_seconds * len(tokens)
         return np.array(result, dtype=np.float32).reshape(rows, self.n_vocab)
 
     def cut(self, length: int) -> bool:
@@ -133,6 +136,7 @@ class ToyModel:
     chat_template: str | None = None
     template_tokens: tuple[str, str] = ("", "")
     size_bytes: int = 1000
+    costs: dict[str, float] = field(default_factory=dict)
     contexts: list[ToyContext] = field(default_factory=list)
     text: ToyText = field(default_factory=ToyText)
     closed: bool = False
@@ -144,6 +148,7 @@ class ToyModel:
             n_ctx_train=self.n_ctx_train,
             max_rows=max_rows,
             rolls_back=self.rolls_back,
+            **self.costs,
         )
         self.contexts.append(context)
         return context
