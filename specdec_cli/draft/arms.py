@@ -128,6 +128,8 @@ class ContextArm(Arm):
         super().__init__(drafter)
         self.context_drafter = drafter
         self.schedule = ProbeSchedule()
+        self.draft_seconds = 0.0
+        """What drafting in this round is foreseen to take: less noisy than what it took."""
         self._promise = 0.0
         self._usual_extra = 0.3
         """How often a draft begins with a decode of two tokens: the one before was accepted in full."""
@@ -157,8 +159,11 @@ class ContextArm(Arm):
         if lag <= 2:
             self._usual_extra += _USUAL_GAIN * ((lag == 2) - self._usual_extra)
         profile.observe_draft(lag, len(self.draft), self.drafter.seconds - before)
+        step = profile.draft.seconds(1)
+        if self.has_drafted:
+            self.draft_seconds = profile.draft.seconds(lag) + (len(self.draft) - 1) * step
         length, worth = self.worth(target_seconds, rate, 1.0)
-        self._promise = worth - rate * len(self.draft) * profile.draft.seconds(1)
+        self._promise = worth - rate * len(self.draft) * step
         return length, worth
 
     @property
@@ -220,6 +225,7 @@ class ContextArm(Arm):
         """As for any drafter; a round without a draft makes what is known of the text's kind older."""
         if not self.has_drafted:
             self.acceptance.age()
+        self.draft_seconds = 0.0
         super().learn(outcome, used)
 
     def _first_decode_seconds(self, profile: CostProfile) -> float:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
 from specdec_cli.draft.costs import CostProfile
-from specdec_cli.draft.values import Outcome
 
 State = Literal["on", "off", "auto-off"]
 
@@ -29,7 +28,7 @@ class PolicySummary:
     probes: int
     """Rounds in which it drafted only to see whether drafting would pay."""
     gain: float | None
-    """Estimated tokens per second over those of plain decoding; None before anything was timed."""
+    """Estimated tokens per second over those of plain decoding; None before the first round."""
 
     @property
     def text(self) -> str:
@@ -81,13 +80,11 @@ class Ledger:
         drafted = sum(self.rounds.values()) - self.rounds["none"]
         return drafted > 0 and self._recent_share > _STILL_ON
 
-    def enter(self, source: str, outcome: Outcome, foreseen_seconds: float, plain_step: float) -> None:
-        """One round. The rate is kept in `foreseen_seconds`, less noisy than the measured ones; the gain is not."""
-        tokens = len(outcome.tokens)
+    def enter(self, source: str, tokens: int, foreseen_seconds: float, plain_step: float) -> None:
+        """One round. Both times are the profile's: a burst of other load in one of them would tell nothing."""
         self.rounds[source] += 1
         self._tokens = self._tokens * _RATE_MEMORY + tokens
         self._steps = self._steps * _RATE_MEMORY + foreseen_seconds / plain_step
         self._recent_share = self._recent_share * _RECENT_MEMORY + (source != "none") * (1 - _RECENT_MEMORY)
-        if outcome.target_seconds > 0:
-            self._plain_seconds += tokens * plain_step
-            self._seconds += outcome.target_seconds + outcome.draft_seconds
+        self._plain_seconds += tokens * plain_step
+        self._seconds += foreseen_seconds

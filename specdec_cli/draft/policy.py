@@ -114,7 +114,7 @@ class PolicyDrafter:
         rows = 1 + len(outcome.draft)
         target = self.profile.target
         target.observe(rows, outcome.target_seconds)
-        foreseen = target.seconds(rows) + outcome.draft_seconds
+        foreseen = target.seconds(rows) + sum(arm.draft_seconds for arm in self._costly)
         plain_step = target.seconds(1)
         saved = len(outcome.tokens) * plain_step - foreseen
         for costly in self._costly:
@@ -126,7 +126,8 @@ class PolicyDrafter:
         for arm in self._arms:
             arm.learn(outcome, arm is chosen)
         self._since_plain = self._since_plain + 1 if rows > 1 else 0
-        self._ledger.enter(outcome.draft.source if chosen else "none", outcome, foreseen, plain_step)
+        source = outcome.draft.source if chosen else "none"
+        self._ledger.enter(source, len(outcome.tokens), foreseen, plain_step)
         self._chosen = self._probed = None
 
     def close(self) -> None:
