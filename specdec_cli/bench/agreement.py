@@ -1,0 +1,34 @@
+"""Are two greedy answers the same, and if not, does a tie excuse it?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from specdec_cli.bench.values import Agreement
+
+TIE_GAP = 0.05
+"""Two logits closer than this are a tie: their order may depend on how many rows a batch has, since the native
+sums are then taken in another order."""
+
+
+def first_difference(plain: Sequence[int], other: Sequence[int]) -> int | None:
+    """Index of the first token in which two answers differ, or where the shorter one ends; None if there is none."""
+    for index, (expected, token) in enumerate(zip(plain, other, strict=False)):
+        if expected != token:
+            return index
+    return None if len(plain) == len(other) else min(len(plain), len(other))
+
+
+def compare_answers(
+    plain: Sequence[int], other: Sequence[int], gap_at: Callable[[int, tuple[int, int]], float]
+) -> Agreement:
+    """`gap_at(index, (token, token))`: how far apart the target's logits of two tokens are at an index of the answer.
+
+    Answers hold the token that ended them, so that one which ended where the other went on differs by it.
+    """
+    index = first_difference(plain, other)
+    if index is None:
+        return "same"
+    if index >= min(len(plain), len(other)):
+        return "different"  # one was broken off
+    return "tie" if gap_at(index, (plain[index], other[index])) < TIE_GAP else "different"
