@@ -65,6 +65,12 @@ class Recommendation:
     """In a few words."""
 
     @property
+    def reference(self) -> str:
+        """`name`, or `name:QUANT` where the recommended target is not the pair's default."""
+        pair, target = self.candidate.pair, self.candidate.target
+        return pair.name if target == pair.target or not target.quant else f"{pair.name}:{target.quant}"
+
+    @property
     def tokens_per_second(self) -> float | None:
         """What to expect: the middle of the predicted range, or plain decoding where that is faster."""
         return None if self.prediction is None else _expected_speed(self.prediction)
@@ -75,10 +81,13 @@ def rank(
     machine: Machine,
     *,
     use: Use = "any",
-    n_ctx: int = DEFAULT_CONTEXT.n_ctx,
+    n_ctx: int | None = None,
     draft_max: int = DEFAULT_DRAFT.draft_max,
 ) -> tuple[Recommendation, ...]:
-    """The best of each pair's candidates, best pair first; the first one's `why` compares it with the others."""
+    """The best of each pair's candidates, best pair first; the first one's `why` compares it with the others.
+
+    `n_ctx` is the context that is needed; None takes the usual one, or what a target was trained on if less.
+    """
     best: dict[str, Recommendation] = {}
     for candidate in candidates:
         judged = _judge(candidate, machine, use, n_ctx, draft_max)
@@ -96,14 +105,17 @@ def _order(recommendation: Recommendation) -> tuple[int, float]:
     return {True: 2, None: 1, False: 0}[recommendation.fits], recommendation.score
 
 
-def _judge(candidate: Candidate, machine: Machine, use: Use, n_ctx: int, draft_max: int) -> Recommendation:
+def _judge(
+    candidate: Candidate, machine: Machine, use: Use, n_ctx: int | None, draft_max: int
+) -> Recommendation:
     """Whether it fits, how fast it is, and its score; the plan itself is made for the best of a pair only."""
     wishes = wishes_for(candidate.target_shape, candidate.draft_shape, n_ctx, draft_max)
-    fits_here, prediction, context = _fits_by_size(candidate, machine), None, n_ctx
+    fits_here, prediction = _fits_by_size(candidate, machine), None
+    context = n_ctx or DEFAULT_CONTEXT.n_ctx
     if wishes is not None:
         context = wishes[0].settings.n_ctx
         prediction = predict(*wishes, machine, draft_max=draft_max)
-        fits_here = context == n_ctx and fits(*wishes, machine)
+        fits_here = n_ctx in (None, context) and fits(*wishes, machine)
         if fits_here and any(wish.shape.unknown for wish in wishes):
             fits_here = None
     return Recommendation(
@@ -124,7 +136,7 @@ def _fits_by_size(candidate: Candidate, machine: Machine) -> bool | None:
     return False if size > room else None
 
 
-def _with_plan(judged: Recommendation, machine: Machine, n_ctx: int, draft_max: int) -> Recommendation:
+def _with_plan(judged: Recommendation, machine: Machine, n_ctx: int | None, draft_max: int) -> Recommendation:
     wishes = wishes_for(judged.candidate.target_shape, judged.candidate.draft_shape, n_ctx, draft_max)
     plan = None if wishes is None else plan_memory(*wishes, machine)
     tightest = min(plan.devices, key=lambda device: device.headroom) if plan is not None else None
@@ -135,13 +147,14 @@ def _with_plan(judged: Recommendation, machine: Machine, n_ctx: int, draft_max: 
 def wishes_for(
     target: ModelShape | None,
     draft: ModelShape | None,
-    n_ctx: int = DEFAULT_CONTEXT.n_ctx,
+    n_ctx: int | None = None,
     draft_max: int = DEFAULT_DRAFT.draft_max,
 ) -> tuple[ModelWish, ModelWish] | None:
     """Both models as `run` would make their contexts; None where one is not known."""
     if target is None or draft is None:
         return None
-    context = min(n_ctx, target.context_length or n_ctx)
+    wanted = n_ctx or DEFAULT_CONTEXT.n_ctx
+    context = min(wanted, target.context_length or wanted)
     settings = replace(DEFAULT_CONTEXT, n_ctx=context)
     draft_settings = replace(settings, n_ctx=min(context, draft.context_length or context))
     return ModelWish(target, settings, max_rows=draft_max + 1), ModelWish(draft, draft_settings)
@@ -182,12 +195,12 @@ def _expected_speed(prediction: Prediction) -> float:
 # saying why -------------------------------------------------------------------------------------------
 
 
-def _why(recommendation: Recommendation, plan: MemoryPlan | None, n_ctx: int) -> str:
+def _why(recommendation: Recommendation, plan: MemoryPlan | None, n_ctx: int | None) -> str:
     if plan is None and recommendation.fits is False:
         return "its files alone are too large"
     if plan is None:
         return "not known without its header: specdec check"
-    if recommendation.n_ctx < n_ctx:
+    if n_ctx is not None and recommendation.n_ctx < n_ctx:
         return f"trained on {recommendation.n_ctx} tokens only"
     tightest = recommendation.tightest
     if recommendation.fits is None or tightest is None:

@@ -18,7 +18,7 @@ from specdec_cli.registry.download import DownloadPlan, check_space, download, p
 from specdec_cli.registry.hub import HubClient, is_offline
 from specdec_cli.registry.remote_files import RemoteFile, RemoteModel
 from specdec_cli.registry.resolve import Folders, ResolvedModel, resolve_model, resolve_pair
-from specdec_cli.registry.sources import DerivedSource, HubSource, Source
+from specdec_cli.registry.sources import DerivedSource, HubSource, PathSource, Source
 from specdec_cli.registry.ungated import ungated_alternative
 from specdec_cli.ui.console import Printer
 from specdec_cli.ui.pull_view import downloading, print_pulled
@@ -79,6 +79,8 @@ def _wanted(reference: str, catalog: Catalog, folders: Folders, options: PullOpt
     if "/" not in reference and not reference.endswith(".gguf") and not _is_model(reference, catalog):
         catalog.pair(reference)  # raises, with the nearest name
     model = resolve_model(reference, catalog, folders)
+    if isinstance(model.source, PathSource) and not model.source.path.exists():
+        raise SpecdecError(f"{model.source.path}: no such file", code="file.missing")
     return _Wanted(reference, replace(context, target=reference), (model,))
 
 

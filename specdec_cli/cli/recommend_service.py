@@ -16,7 +16,6 @@ from specdec_cli.registry.catalog import Catalog, ModelEntry, Pair, load_catalog
 from specdec_cli.registry.resolve import Folders
 from specdec_cli.registry.sources import DerivedSource, HubSource
 from specdec_cli.registry.store import Inventory, take_inventory
-from specdec_cli.settings import DEFAULT_CONTEXT
 from specdec_cli.ui.console import Printer
 from specdec_cli.ui.models_view import print_recommendations
 
@@ -34,7 +33,7 @@ def run_recommend(
         raise UsageProblem(f"--ctx {n_ctx}: at least 1 is needed")
     probe = chosen_machine(environment, machine)
     known = candidates(load_catalog(), Folders.default())
-    ranked = rank(known, probe.machine, use=USES[use], n_ctx=n_ctx or DEFAULT_CONTEXT.n_ctx)
+    ranked = rank(known, probe.machine, use=USES[use], n_ctx=n_ctx)
     if json:
         document = recommend_document(ranked, probe.machine, use)
         environment.stdout.write(json_module.dumps(document, ensure_ascii=False) + "\n")
@@ -93,6 +92,7 @@ def _recommendation_document(recommendation: Recommendation) -> dict[str, Any]:
     tightest = recommendation.tightest
     return {
         "pair": candidate.pair.name,
+        "reference": recommendation.reference,
         "family": candidate.pair.family,
         "target": _entry_document(candidate.target),
         "draft": _entry_document(candidate.draft),

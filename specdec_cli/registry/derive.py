@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from specdec_cli.errors import SpecdecError
+from specdec_cli.gguf.problems import HeaderProblem
 from specdec_cli.registry.atomic import read_json, whole_file, write_json
 
 Quantize = Callable[[Path, Path, str], None]
@@ -63,7 +64,7 @@ def ensure_derived(
     try:
         with whole_file(destination) as temporary, _reporting(temporary, destination.name, ftype, progress):
             quantize(base, temporary, ftype)
-            _check_is_model(temporary)
+            _check_is_whole_model(temporary, destination.name)
     except OSError as error:
         reason = error.strerror or str(error)
         raise SpecdecError(
@@ -88,10 +89,15 @@ def file_sha256(path: Path, cache_dir: Path) -> str:
     return digest
 
 
-def _check_is_model(path: Path) -> None:
-    with path.open("rb") as file:
-        if file.read(4) != b"GGUF":
-            raise SpecdecError(f"what was made at {path} is not a GGUF file")
+def _check_is_whole_model(made: Path, name: str) -> None:
+    """A header that promises more than the file holds, or none at all, is not given the model's name."""
+    from specdec_cli.gguf.reader import read_header
+
+    try:
+        read_header(made)
+    except HeaderProblem as problem:
+        reason = problem.message.removeprefix(f"{problem.source}: ")
+        raise SpecdecError(f"llama.cpp has not made {name} properly: {reason}", code=problem.code) from None
 
 
 @contextlib.contextmanager

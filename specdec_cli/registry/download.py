@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import shutil
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -246,7 +247,9 @@ def _link_into_cache(file: PlannedFile, hub_cache: Path, client: HubClient) -> N
     from huggingface_hub.file_download import are_symlinks_supported
 
     if not _is_whole(file.path, file.remote):
-        if are_symlinks_supported(hub_cache):
+        with warnings.catch_warnings(action="ignore"):  # what it means for a cache, at length
+            links = are_symlinks_supported(hub_cache)
+        if links:
             file.path.unlink(missing_ok=True)
             # The blob is there, so that this only makes the link, in the client's own way.
             client.asking(

@@ -68,14 +68,14 @@ def print_recommendations(ranked: Sequence[Recommendation], machine: Machine, st
     else:
         first = fitting[0]
         name = first.candidate.pair.name
-        console.print(Text(f"For {machine.name}: {_pair_reference(first)}", style="bold"))
+        console.print(Text(f"For {machine.name}: {first.reference}", style="bold"))
         console.print(Text(f"  {first.why}"), soft_wrap=True)
         if first.candidate.here:
-            console.print(Text(f"  it is here: specdec run --pair {_pair_reference(first)} …"))
+            console.print(Text(f"  it is here: specdec run --pair {first.reference} …"))
         else:
             size = first.candidate.bytes_to_download
             how_much = f" ({size_text(size)})" if size else ""
-            console.print(Text(f"  specdec pull {_pair_reference(first)}{how_much}"))
+            console.print(Text(f"  specdec pull {first.reference}{how_much}"))
         if first.candidate.pair.notes:
             console.print(Text(f"  {name}: {first.candidate.pair.notes}", style="dim"))
     others = [recommendation for recommendation in ranked if recommendation not in fitting[:1]]
@@ -130,21 +130,13 @@ def _recommendation_row(recommendation: Recommendation) -> tuple[str, ...]:
     drafted = prediction.speculative_tps if prediction is not None else None
     size = candidate.bytes_to_download
     return (
-        _pair_reference(recommendation),
+        recommendation.reference,
         f"{prediction.plain_tps:.0f}" if prediction is not None else "?",
         f"{drafted.low:.0f}–{drafted.high:.0f}" if drafted is not None else "?",
         "here" if candidate.here else size_text(size) if size else "?",
         _FITS[recommendation.fits],
         recommendation.why if not recommendation.fits else "",
     )
-
-
-def _pair_reference(recommendation: Recommendation) -> str:
-    """`name`, or `name:QUANT` where the recommended target is not the pair's default."""
-    candidate = recommendation.candidate
-    if candidate.target == candidate.pair.target or not candidate.target.quant:
-        return candidate.pair.name
-    return f"{candidate.pair.name}:{candidate.target.quant}"
 
 
 def _ago(seconds: float | None, now: float | None = None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -15,9 +16,13 @@ from typing import Any
 
 import pytest
 
-from specdec_cli.registry.catalog import load_catalog
+from specdec_cli.cli.default_model import default_pair
+from specdec_cli.cli.environment import Environment
+from specdec_cli.errors import SpecdecError
+from specdec_cli.registry.catalog import Catalog, load_catalog
 from specdec_cli.registry.folders import cache_dir, config_dir, hub_cache_dir
 from specdec_cli.registry.resolve import resolve_model, resolve_pair
+from specdec_cli.ui.console import Printer
 from tests.support.cli import CliResult, run_cli
 from tests.support.hub import HubEmulator
 from tests.support.tiny_models import bpe_vocabulary, write_tiny_model
@@ -64,10 +69,12 @@ def filled(hub: HubEmulator, tmp_path: Path) -> HubEmulator:
     return hub
 
 
+def toy() -> Any:
+    return ToyBackend(target_logits=table_logits(7, end_bias=-9.0))
+
+
 def specdec(*arguments: object, stdin: bytes = b"") -> CliResult:
-    return run_cli(
-        *arguments, backend=lambda: ToyBackend(target_logits=table_logits(7, end_bias=-9.0)), stdin=stdin
-    )
+    return run_cli(*arguments, backend=toy, stdin=stdin)
 
 
 def weights_served(hub: HubEmulator) -> int:
@@ -252,7 +259,7 @@ def test_list_asks_the_native_library_once(filled: HubEmulator) -> None:
 
     def backend() -> Any:
         asked.append(1)
-        return ToyBackend(target_logits=table_logits(7))
+        return toy()
 
     first = run_cli("list", "--json", backend=backend)
     second = run_cli("list", "--json", backend=backend)
@@ -315,3 +322,46 @@ def test_documents_are_json_and_nothing_else(filled: HubEmulator) -> None:
         assert result.code == 0
         assert result.stdout.count("\n") == 1
         assert json.loads(result.stdout)["schema"] == 1
+
+
+def default(stdin: bytes = b"", *, terminal: bool) -> tuple[str, str]:
+    """(The pair that is taken when none is named, what was said)."""
+    stderr = io.StringIO()
+    keyboard = io.BytesIO(stdin)
+    keyboard.isatty = lambda: terminal  # type: ignore[method-assign]
+    environment = Environment(stdout=io.StringIO(), stderr=stderr, stdin=keyboard, open_backend=toy)
+    return default_pair(environment, Printer(stderr)), stderr.getvalue()
+
+
+def only_these(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    """Leave only these pairs in the catalog, as fitting models of known size."""
+    catalog = load_catalog()
+    pairs = {name: catalog.pairs[name] for name in names}
+    smaller = Catalog(pairs=pairs, models=catalog.models)
+    monkeypatch.setattr("specdec_cli.cli.default_model.load_catalog", lambda: smaller)
+
+
+def test_without_a_name_a_pair_that_is_here_is_used(
+    filled: HubEmulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    specdec("pull", "mine")
+    only_these(monkeypatch, "mine", "demo", "smollm2-1.7b")
+    assert default(terminal=False) == ("mine", "no model named: using mine, which is here\n")
+
+
+def test_without_a_model_the_recommended_one_is_offered(
+    filled: HubEmulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    only_these(monkeypatch, "demo", "smollm2-1.7b")
+    with pytest.raises(SpecdecError, match="none of the known pairs is on this machine") as caught:
+        default(terminal=False)
+    assert (
+        caught.value.hint == "specdec pull smollm2-1.7b:Q8_0 (2.0 GB) fits it; --pair demo needs no download"
+    )
+    name, said = default(b"n\n", terminal=True)
+    assert name == "demo"
+    assert "Download it now (2.0 GB)? [y/N]" in said
+    with pytest.raises(SpecdecError, match="no repository bartowski/SmolLM2"):
+        default(b"y\n", terminal=True)  # wanted: it is asked of the (emulated) Hub
+    only_these(monkeypatch, "demo", "llama3.3-70b")
+    assert default(terminal=False) == ("demo", "no model named: using demo, a very small one\n")

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from specdec_cli.errors import SpecdecError
+from specdec_cli.gguf.reader import read_header
 from specdec_cli.registry.catalog import Catalog, load_catalog
 from specdec_cli.registry.choose import choose_file, quant_of_name, quants_of, shard_names
 from specdec_cli.registry.resolve import Folders, make_ready, resolve_model, resolve_pair
 from specdec_cli.registry.sources import DerivedSource, HubSource, PackageSource, PathSource, parse_source
+from tests.support.tiny_models import write_tiny_model
 
 COMMIT = "a" * 40
 
@@ -183,12 +185,12 @@ def test_a_derived_model_is_made_from_a_local_base(tmp_path: Path, folders: Fold
     catalog = load_catalog(user)
 
     def quantize(source: Path, destination: Path, ftype: str) -> None:
-        destination.write_bytes(source.read_bytes() + ftype.encode())
+        write_tiny_model(destination, metadata={"test.made": f"{ftype} of {source.name}"})
 
     model = resolve_model("d", catalog, folders)
     assert (model.path, model.need) == (None, "derive")
     made = make_ready(model, quantize, folders=folders)
-    assert made.read_bytes() == b"GGUF baseF16"
+    assert read_header(made).text("test.made") == "F16 of base-Q4_1.gguf"
     assert resolve_model("d", catalog, folders).path == made
 
     far = resolve_model("of-far", catalog, folders)

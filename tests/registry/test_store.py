@@ -21,6 +21,7 @@ from specdec_cli.registry.resolve import resolve_model, resolve_pair
 from specdec_cli.registry.sources import HubSource
 from specdec_cli.registry.store import Inventory, StoredPair, take_inventory
 from tests.support.hub import HubEmulator
+from tests.support.tiny_models import write_tiny_model
 
 BIG, SMALL = HubSource("owner/big-GGUF", quant="Q4_K_M"), HubSource("owner/small-GGUF", file="s-Q8_0.gguf")
 PAIRS = """
@@ -112,7 +113,7 @@ def test_demo_is_made_on_first_use_then_here(filled: HubEmulator, catalog: Catal
 
 
 def _write(path: Path, kind: str) -> None:
-    path.write_bytes(b"GGUF" + kind.encode())
+    write_tiny_model(path, metadata={"test.made": kind})
 
 
 def test_models_of_other_tools_and_plain_folders_are_seen(
