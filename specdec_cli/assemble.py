@@ -11,14 +11,13 @@ from pathlib import Path
 from specdec_cli.draft.catalog import PLAIN, DrafterParts, drafter_kind
 from specdec_cli.draft.cost_keeper import CostKeeper
 from specdec_cli.draft.profile_store import ProfileStore, file_identity
-from specdec_cli.engine.engine import Engine, accept_rule, probe_token
+from specdec_cli.engine.engine import Engine, accept_rule, make_sampler, probe_token
 from specdec_cli.engine.rollback import can_roll_back
 from specdec_cli.engine.session import Session
 from specdec_cli.errors import SpecdecError
 from specdec_cli.findings import Finding
 from specdec_cli.protocols import Backend, LoadedModel, ModelContext
 from specdec_cli.sampling.random_source import RandomSource
-from specdec_cli.sampling.sampler import Sampler
 from specdec_cli.settings import ContextSettings, DraftSettings, SamplingSettings
 
 __all__ = ["Engine", "EngineRequest", "assemble"]
@@ -95,7 +94,7 @@ def _assemble(
             )
 
     rule = accept_rule(drafting, request.sampling, draft_context is not None)
-    sampler = Sampler(request.sampling, target.text.n_vocab)
+    sampler = make_sampler(request.sampling, target.text)
     random = RandomSource(request.sampling.seed)
     keeper = _cost_keeper(backend, request, target_context, draft_context, progress)
     parts = DrafterParts(

@@ -35,6 +35,43 @@ MinP = Annotated[
     float, typer.Option("--min-p", help="Drop tokens less likely than this share of the best; 0 is off.")
 ]
 RepeatPenalty = Annotated[float, typer.Option("--repeat-penalty", help="Weaken recent tokens; 1 is off.")]
+TypicalP = Annotated[
+    float,
+    typer.Option("--typical-p", help="Keep tokens of typical surprise up to this probability; 1 is off."),
+]
+FrequencyPenalty = Annotated[
+    float, typer.Option("--frequency-penalty", help="Weaken tokens by how often they were said; 0 is off.")
+]
+PresencePenalty = Annotated[
+    float, typer.Option("--presence-penalty", help="Weaken tokens that were said at all; 0 is off.")
+]
+PenaltyLastN = Annotated[
+    int, typer.Option("--penalty-last-n", help="How many of the last tokens the penalties see; -1 is all.")
+]
+DryMultiplier = Annotated[
+    float, typer.Option("--dry-multiplier", help="Weaken what would prolong a repetition (DRY); 0 is off.")
+]
+DryBase = Annotated[float, typer.Option("--dry-base", help="How fast DRY grows with the repetition.")]
+DryAllowedLength = Annotated[
+    int, typer.Option("--dry-allowed-length", help="Repetitions up to this length are free of DRY.")
+]
+DryLastN = Annotated[
+    int, typer.Option("--dry-last-n", help="How many of the last tokens DRY sees; -1 is all.")
+]
+XtcProbability = Annotated[
+    float, typer.Option("--xtc-probability", help="Chance to drop the top choices (XTC); 0 is off.")
+]
+XtcThreshold = Annotated[
+    float, typer.Option("--xtc-threshold", help="XTC drops all but the last token above this.")
+]
+LogitBias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--logit-bias",
+        metavar="TOKEN=+X",
+        help="Add X to the logit of a token id; -inf bans it (repeatable).",
+    ),
+]
 Seed = Annotated[
     int | None, typer.Option("--seed", help="Random seed; without one, sampling takes a new one.")
 ]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass, replace
 from typing import get_args
 
+from specdec_cli.cli.sampling_options import SamplingOptions
 from specdec_cli.draft.catalog import PLAIN, drafter_kind
 from specdec_cli.errors import UsageProblem
 from specdec_cli.settings import (
@@ -16,13 +16,15 @@ from specdec_cli.settings import (
     DraftSettings,
     FlashAttention,
     KvType,
-    SamplingSettings,
 )
 
 _FLOAT_KV_TYPES = ("f32", "f16", "bf16")
 _MOST_THREADS = 512
 _LARGEST_CONTEXT = 1 << 24
 _LONGEST_DRAFT = 64
+
+
+__all__ = ["EngineOptions", "OutputOptions", "SamplingOptions"]
 
 
 @dataclass(frozen=True)
@@ -40,29 +42,6 @@ class OutputOptions:
             raise UsageProblem("-v and -q contradict each other")
         if self.json and self.show_accepted:
             raise UsageProblem("--show-accepted marks streamed text, --json streams none")
-
-
-@dataclass(frozen=True)
-class SamplingOptions:
-    """Sampling as typed."""
-
-    temp: float
-    top_k: int
-    top_p: float
-    min_p: float
-    repeat_penalty: float
-    seed: int | None
-
-    def settings(self) -> SamplingSettings:
-        """Settings with a seed: the one given, or a new one (the summary names it)."""
-        return SamplingSettings(
-            temperature=self.temp,
-            top_k=self.top_k,
-            top_p=self.top_p,
-            min_p=self.min_p,
-            repeat_penalty=self.repeat_penalty,
-            seed=self.seed if self.seed is not None else secrets.randbelow(2**32),
-        )
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,18 @@ def run(
     top_k: options.TopK = DEFAULT_SAMPLING.top_k,
     top_p: options.TopP = DEFAULT_SAMPLING.top_p,
     min_p: options.MinP = DEFAULT_SAMPLING.min_p,
+    typical_p: options.TypicalP = DEFAULT_SAMPLING.typical_p,
     repeat_penalty: options.RepeatPenalty = DEFAULT_SAMPLING.repeat_penalty,
+    frequency_penalty: options.FrequencyPenalty = DEFAULT_SAMPLING.frequency_penalty,
+    presence_penalty: options.PresencePenalty = DEFAULT_SAMPLING.presence_penalty,
+    penalty_last_n: options.PenaltyLastN = DEFAULT_SAMPLING.penalty_last_n,
+    dry_multiplier: options.DryMultiplier = DEFAULT_SAMPLING.dry_multiplier,
+    dry_base: options.DryBase = DEFAULT_SAMPLING.dry_base,
+    dry_allowed_length: options.DryAllowedLength = DEFAULT_SAMPLING.dry_allowed_length,
+    dry_last_n: options.DryLastN = DEFAULT_SAMPLING.dry_penalty_last_n,
+    xtc_probability: options.XtcProbability = DEFAULT_SAMPLING.xtc_probability,
+    xtc_threshold: options.XtcThreshold = DEFAULT_SAMPLING.xtc_threshold,
+    logit_bias: options.LogitBias = None,
     seed: options.Seed = None,
     stop: options.Stop = None,
     drafter: options.DrafterName = None,
@@ -74,7 +85,23 @@ def run(
         flash_attn=flash_attn,
     )
     sampling_options = SamplingOptions(
-        temp=temp, top_k=top_k, top_p=top_p, min_p=min_p, repeat_penalty=repeat_penalty, seed=seed
+        temp=temp,
+        top_k=top_k,
+        top_p=top_p,
+        min_p=min_p,
+        typical_p=typical_p,
+        repeat_penalty=repeat_penalty,
+        frequency_penalty=frequency_penalty,
+        presence_penalty=presence_penalty,
+        penalty_last_n=penalty_last_n,
+        dry_multiplier=dry_multiplier,
+        dry_base=dry_base,
+        dry_allowed_length=dry_allowed_length,
+        dry_last_n=dry_last_n,
+        xtc_probability=xtc_probability,
+        xtc_threshold=xtc_threshold,
+        logit_bias=tuple(logit_bias or ()),
+        seed=seed,
     )
     output.validate()
     engine_options.validate()

@@ -16,7 +16,8 @@ from specdec_cli.engine.rollback import can_roll_back
 from specdec_cli.engine.session import Session
 from specdec_cli.errors import SpecdecError, UsageProblem
 from specdec_cli.findings import Finding
-from specdec_cli.protocols import Backend, LoadedModel
+from specdec_cli.protocols import Backend, LoadedModel, TokenText
+from specdec_cli.sampling.dry import breaker_tokens
 from specdec_cli.sampling.random_source import RandomSource
 from specdec_cli.sampling.sampler import Sampler
 from specdec_cli.settings import AcceptRule, DraftSettings, GenerationSettings, SamplingSettings
@@ -106,7 +107,7 @@ class Engine:
         rule, session = accept_rule(drafting, sampling, has_draft), self.session
         self._parked[self.drafting.drafter] = session.drafter
         if sampling != self.sampling:
-            sampler = Sampler(sampling, self.target.text.n_vocab)
+            sampler = make_sampler(sampling, self.target.text)
             self.parts = replace(self.parts, sampler=sampler, random=RandomSource(sampling.seed))
             self._parked.clear()
         if drafting.accept != self.drafting.accept:
@@ -165,6 +166,12 @@ class Engine:
         if self.draft is not None and self.draft is not self.target:
             self.draft.close()
         self.target.close()
+
+
+def make_sampler(sampling: SamplingSettings, text: TokenText) -> Sampler:
+    """The sampler for one vocabulary; DRY also needs to know which tokens break a repetition."""
+    breakers = breaker_tokens(text) if sampling.dry_multiplier > 0 else ()
+    return Sampler(sampling, text.n_vocab, dry_breakers=breakers)
 
 
 def probe_token(model: LoadedModel) -> int:

@@ -124,6 +124,35 @@ def test_sampling_options_reach_the_sampler(pair: tuple[Path, Path]) -> None:
     assert plain(pair, "hello", "-n", "30", "--repeat-penalty", "5").stdout != greedy
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--frequency-penalty", "2", "--penalty-last-n", "-1"],
+        ["--presence-penalty", "3"],
+        ["--dry-multiplier", "4", "--dry-allowed-length", "1"],
+        ["--typical-p", "0.3", "--temp", "1.2", "--seed", "4"],
+        ["--xtc-probability", "1", "--xtc-threshold", "0.05", "--temp", "1.2", "--seed", "4"],
+        ["--logit-bias", "27=+30"],
+    ],
+    ids=lambda value: value[0],
+)
+def test_every_sampling_option_changes_the_text_and_stays_lossless(
+    pair: tuple[Path, Path], options: list[str]
+) -> None:
+    base = ["hello", "-n", "60", "--top-k", "0", "--top-p", "1", "--min-p", "0"]
+    expected = plain(pair, *base, *options).stdout
+    heat = ["--temp", "1.2", "--seed", "4"] if "--temp" in options else []
+    assert expected != plain(pair, *base, *heat).stdout
+    assert run(pair, *base, *options, "--accept", "match").stdout == expected
+
+
+def test_a_banned_token_never_appears(pair: tuple[Path, Path]) -> None:
+    said = set(plain(pair, "hello", "-n", "60", "--json").document["token_ids"])
+    banned = sorted(said)[:3]
+    bias = [word for token in banned for word in ("--logit-bias", f"{token}=-inf")]
+    assert not set(run(pair, "hello", "-n", "60", "--json", *bias).document["token_ids"]) & set(banned)
+
+
 def test_a_seed_is_reported_so_that_a_run_can_be_repeated(pair: tuple[Path, Path]) -> None:
     hot = ("hello", "-n", "30", "--temp", "1.5", "--json")
     first = run(pair, *hot).document
@@ -229,9 +258,7 @@ def test_auto_speculates_where_verifying_is_cheap(pair: tuple[Path, Path]) -> No
 
 def test_auto_is_the_default_and_stays_off_where_it_cannot_pay(pair: tuple[Path, Path]) -> None:
     dear = {"decode_seconds": 1e-3, "token_seconds": 1e-3}
-    backend = ToyBackend(
-        target_logits=WORDS, target_options={"costs": dear}, draft_options={"costs": dear}
-    )
+    backend = ToyBackend(target_logits=WORDS, target_options={"costs": dear}, draft_options={"costs": dear})
     result = run_cli(
         *("run", "--target", pair[0], "--draft", pair[1], "hello", "-n", "120", "--json"),
         backend=lambda: backend,
@@ -263,6 +290,16 @@ BAD_OPTIONS: list[tuple[list[str], str]] = [
     (["--min-p", "2"], "min-p"),
     (["--repeat-penalty", "0"], "repeat-penalty"),
     (["--threads", "0"], "--threads 0"),
+    (["--typical-p", "0"], "--typical-p"),
+    (["--top-k", "-2"], "--top-k"),
+    (["--xtc-probability", "1.5"], "--xtc-probability"),
+    (["--dry-multiplier", "-1"], "--dry-multiplier"),
+    (["--frequency-penalty", "inf"], "--frequency-penalty"),
+    (["--logit-bias", "5"], "TOKEN=X"),
+    (["--logit-bias", "a=1"], "TOKEN=X"),
+    (["--logit-bias", "-3=1"], "token -3"),
+    (["--logit-bias", "999=1"], "token 999"),
+    (["--logit-bias", "5=nan"], "token 5"),
     (["--gpu-layers", "-2"], "--gpu-layers -2"),
     (["--kv-type", "q3"], "--kv-type q3"),
     (["--flash-attn", "maybe"], "--flash-attn maybe"),
