@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from specdec_cli.errors import SpecdecError
@@ -30,7 +31,7 @@ class ChatTemplate:
         import jinja2
 
         try:
-            template = _environment().from_string(self.source)
+            template = _compiled(self.source)
             return str(
                 template.render(
                     messages=[dict(message) for message in messages],
@@ -79,6 +80,12 @@ class _Refused(Exception):
 
 def _raise_exception(message: str) -> None:
     raise _Refused(message)
+
+
+@lru_cache(maxsize=8)
+def _compiled(source: str) -> Any:
+    """A chat renders the same template every turn."""
+    return _environment().from_string(source)
 
 
 def _environment() -> Any:
