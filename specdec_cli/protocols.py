@@ -19,6 +19,8 @@ from specdec_cli.settings import ContextSettings
 Logits = npt.NDArray[np.float32]
 """Rows of logits, shape (rows, n_vocab), float32."""
 
+TokenIds = npt.NDArray[np.int64]
+
 
 class ModelContext(Protocol):
     """One model's KV cache for one sequence, and the decode that extends it.
@@ -86,6 +88,40 @@ class TokenText(Protocol):
         """Whether the model ends its answer with this token (eos, eot, …)."""
 
 
+class Constraint(Protocol):
+    """The state of a grammar after the committed text.
+
+    Constrained sampling is the sampler's chain over the logits of the allowed tokens alone, the others being
+    -inf (llama.cpp with its grammar applied first).
+
+    Whoever owns the committed text owns the constraint and calls `accept` for committed tokens and no others.
+    Drafters and the judge look ahead on a `fork`, so that nothing has to be taken back.
+    """
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing may follow the accepted tokens: the generation is over, the walk stops."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the text so far is a whole one: the generation may end here."""
+
+    def allowed(self, tokens: TokenIds) -> npt.NDArray[np.bool_]:
+        """For each of `tokens` (int64 ids, shape (n,)), whether it may come next. Changes nothing."""
+
+    def forced(self, limit: int) -> bytes:
+        """The bytes that must come next whatever the model says, at most `limit` of them.
+
+        Empty where there is a choice, and where the generation may end.
+        """
+
+    def accept(self, token: int) -> None:
+        """Advance by one token, which must be allowed."""
+
+    def fork(self) -> Constraint:
+        """An independent copy in the same state."""
+
+
 @dataclass(frozen=True)
 class BackendDevice:
     """A device that the native engine can compute on, as it reports it now. Sizes in bytes; 0 is unknown."""
@@ -128,6 +164,12 @@ class LoadedModel(Protocol):
     def new_context(self, settings: ContextSettings, max_rows: int) -> ModelContext:
         """A context able to return `max_rows` rows of logits per decode. Raises `SpecdecError` with llama.cpp's
         own reason when it cannot be made."""
+
+    def new_constraint(self, grammar: str) -> Constraint:
+        """The initial state of a grammar in llama.cpp's notation (GBNF) over this vocabulary.
+
+        Raises `UsageProblem`, with line and column, for one that does not parse or that admits nothing.
+        """
 
     def close(self) -> None:
         """Free the weights. Close its contexts first; closing twice is harmless."""

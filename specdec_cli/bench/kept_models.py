@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from specdec_cli.protocols import Backend, BackendDevice, LoadedModel, ModelContext, TokenText
+from specdec_cli.protocols import Backend, BackendDevice, Constraint, LoadedModel, ModelContext, TokenText
 from specdec_cli.settings import ContextSettings
 
 
@@ -88,6 +88,10 @@ class _Lent:
     def new_context(self, settings: ContextSettings, max_rows: int) -> ModelContext:
         """A context of its own for the borrower."""
         return self._model.new_context(settings, max_rows)
+
+    def new_constraint(self, grammar: str) -> Constraint:
+        """A grammar over its vocabulary."""
+        return self._model.new_constraint(grammar)
 
     def close(self) -> None:
         """The weights stay."""

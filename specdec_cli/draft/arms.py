@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from specdec_cli.draft.acceptance import UNKNOWN, AcceptanceModel, bucket_of
@@ -155,7 +156,7 @@ class ContextArm(Arm):
         """Ask for a draft that ends where going on is not worth it; then as `worth`."""
         assert profile.draft is not None
         lag, before = self.context_drafter.lag, self.drafter.seconds
-        self.ask(Budget(budget.max_tokens, self._stopping_rule(budget.keep_going)))
+        self.ask(replace(budget, keep_going=self._stopping_rule(budget.keep_going)))
         if lag <= 2:
             self._usual_extra += _USUAL_GAIN * ((lag == 2) - self._usual_extra)
         profile.observe_draft(lag, len(self.draft), self.drafter.seconds - before)

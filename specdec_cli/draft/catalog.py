@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 from specdec_cli.draft.costs import CostProfile
+from specdec_cli.draft.fallback import FallbackDrafter
+from specdec_cli.draft.forced import ForcedDrafter
 from specdec_cli.draft.model import ModelDrafter
 from specdec_cli.draft.ngram import NgramDrafter
 from specdec_cli.draft.plain import PlainDrafter
 from specdec_cli.draft.policy import PolicyDrafter
 from specdec_cli.draft.values import Drafter, DrafterNeeds
 from specdec_cli.errors import EngineFault, UsageProblem
-from specdec_cli.protocols import ModelContext
+from specdec_cli.protocols import ModelContext, TokenText
 from specdec_cli.sampling.random_source import RandomSource
 from specdec_cli.sampling.sampler import Sampler
 from specdec_cli.settings import DEFAULT_DRAFT
@@ -33,6 +35,8 @@ class DrafterParts:
     """The most tokens a draft may ever have."""
     measure_costs: Callable[[], CostProfile] | None = None
     """What rounds cost with these contexts: asked only by a drafter that weighs costs."""
+    grammar_text: TokenText | None = None
+    """The target's vocabulary when answers follow a grammar: then what it forces is proposed first."""
 
 
 @dataclass(frozen=True)
@@ -71,13 +75,26 @@ def _build_auto(parts: DrafterParts) -> Drafter:
     if parts.measure_costs is None:
         raise EngineFault("a policy was wanted, and nobody can measure costs for it")
     costly = [_model_drafter(parts, prefill_in_begin=False)] if parts.draft_context is not None else []
-    return PolicyDrafter([NgramDrafter()], costly, parts.measure_costs(), parts.draft_max)
+    free: list[Drafter] = [NgramDrafter()]
+    if parts.grammar_text is not None:
+        free.append(ForcedDrafter(parts.grammar_text))
+    return PolicyDrafter(free, costly, parts.measure_costs(), parts.draft_max)
+
+
+def _forced_first(parts: DrafterParts, drafter: Drafter) -> Drafter:
+    if parts.grammar_text is None:
+        return drafter
+    return FallbackDrafter((ForcedDrafter(parts.grammar_text), drafter))
+
+
+def _build_model(parts: DrafterParts) -> Drafter:
+    return _forced_first(parts, _model_drafter(parts, prefill_in_begin=True))
 
 
 DRAFTERS: dict[str, DrafterKind] = {
     "auto": DrafterKind(DrafterNeeds(), _build_auto, welcomes_draft_model=True, draft_max=16),
-    "model": DrafterKind(ModelDrafter.needs, lambda parts: _model_drafter(parts, prefill_in_begin=True)),
-    "ngram": DrafterKind(NgramDrafter.needs, lambda _parts: NgramDrafter(), draft_max=8),
+    "model": DrafterKind(ModelDrafter.needs, _build_model),
+    "ngram": DrafterKind(NgramDrafter.needs, lambda parts: _forced_first(parts, NgramDrafter()), draft_max=8),
     "none": DrafterKind(PlainDrafter.needs, lambda _parts: PlainDrafter(), speculates=False, draft_max=1),
 }
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from specdec_cli.sampling.candidates import LogitRow
+from specdec_cli.sampling.candidates import LogitRow, largest
+from specdec_cli.sampling.constraint import Constraint
 
 _DEPTH = np.float32(8.0)
 _MOST = 4096
+_ASKED = 32
 
 
 def softmax_probability(row: LogitRow, token: int) -> float:
@@ -22,3 +24,20 @@ def softmax_probability(row: LogitRow, token: int) -> float:
     stride = 1 + len(near) // _MOST
     total = stride * float(np.exp(row[near[::stride]] - reference).sum())
     return 1.0 / max(total, 1.0)
+
+
+def allowed_probability(row: LogitRow, token: int, constraint: Constraint) -> float:
+    """The probability of the most likely allowed token among all allowed ones, about.
+
+    Of the tokens below it the likeliest are asked for; of the others as large a share is taken to be allowed.
+    """
+    reference = row[token]
+    near = np.flatnonzero((row > reference - _DEPTH) & (row <= reference))
+    near = near[near != token]
+    if not len(near):
+        return 1.0
+    weights = np.exp(row[near] - reference)
+    asked = largest(weights, _ASKED)
+    allowed = constraint.allowed(near[asked])
+    share = float(weights[asked][allowed].sum() / weights[asked].sum())
+    return 1.0 / (1.0 + share * float(weights.sum()))

@@ -7,12 +7,13 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from specdec_cli.draft.confidence import softmax_probability
+from specdec_cli.draft.confidence import allowed_probability, softmax_probability
 from specdec_cli.draft.ngram import common_prefix
 from specdec_cli.draft.values import Budget, Draft, DrafterNeeds, Outcome
 from specdec_cli.errors import SpecdecError
 from specdec_cli.protocols import Logits, ModelContext
 from specdec_cli.sampling.candidates import LogitRow
+from specdec_cli.sampling.constraint import Constraint, GrammarDeadEnd
 from specdec_cli.sampling.distribution import Distribution
 from specdec_cli.sampling.race import race
 from specdec_cli.sampling.random_source import DRAFT, RandomSource
@@ -124,22 +125,28 @@ class ModelDrafter:
                     f"the draft model's context of {self._capacity} tokens is full: it drafts no more"
                 )
             return Draft()
-        if self._speculated:
+        if self._speculated or self.lag == 0:
             self.observe(())  # The draft before was never judged.
+        state = budget.constraint.fork() if budget.constraint is not None else None
         distributions: list[Distribution] = []
         confidences: list[float] = []
         logits = self._context.decode(text[self._known :], 1)
         try:
             while True:
-                token, confidence, distribution = self._choose(
-                    self._row(logits), size, budget.keep_going is not None
-                )
+                choice = self._choose(self._row(logits), size, budget.keep_going is not None, state)
+                if choice is None:
+                    break
+                token, confidence, distribution = choice
                 text.append(token)
                 if distribution is not None:
                     distributions.append(distribution)
                 if confidence is not None:
                     confidences.append(confidence)
                 drafted = len(text) - size
+                if state is not None:
+                    state.accept(token)
+                    if state.ended:
+                        break
                 if drafted >= limit or self._told_to_stop(budget, drafted, confidence):
                     break
                 logits = self._context.decode((token,), 1)
@@ -179,15 +186,20 @@ class ModelDrafter:
         return self._padded
 
     def _choose(
-        self, row: LogitRow, round_start: int, want_confidence: bool
-    ) -> tuple[int, float | None, Distribution | None]:
-        """The next token, its probability when wanted, and its distribution when it was sampled to be judged."""
-        history = self._text
-        if self._sampler.is_greedy:
-            token = self._sampler.choose(row, history, self._random)
-            return token, softmax_probability(row, token) if want_confidence else None, None
-        distribution = self._sampler.distribution(row, history, self._random)
-        position = len(history)
+        self, row: LogitRow, round_start: int, want_confidence: bool, constraint: Constraint | None
+    ) -> tuple[int, float | None, Distribution | None] | None:
+        """The next token, its probability when wanted, and its distribution when it was sampled to be judged.
+
+        None where the grammar allows no token that this model knows.
+        """
+        history, position = self._text, len(self._text)
+        try:
+            if self._sampler.is_greedy:
+                token = self._sampler.choose(row, history, self._random, constraint)
+                return token, _confidence(row, token, constraint) if want_confidence else None, None
+            distribution = self._sampler.distribution(row, history, self._random, constraint)
+        except GrammarDeadEnd:
+            return None
         if self._rule == "match":
             token = race(distribution, self._random, position)
             return token, distribution.probability(token), None
@@ -201,3 +213,9 @@ class ModelDrafter:
             and confidence is not None
             and not budget.keep_going(drafted, confidence)
         )
+
+
+def _confidence(row: LogitRow, token: int, constraint: Constraint | None) -> float:
+    if constraint is None:
+        return softmax_probability(row, token)
+    return allowed_probability(row, token, constraint)

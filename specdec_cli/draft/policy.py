@@ -79,7 +79,7 @@ class PolicyDrafter:
     def propose(self, budget: Budget) -> Draft:
         """The draft that is worth most, or an empty one."""
         self._chosen = self._probed = None
-        budget = Budget(min(budget.max_tokens, self._longest), budget.keep_going)
+        budget = replace(budget, max_tokens=min(budget.max_tokens, self._longest))
         if budget.max_tokens < 1:
             return NO_DRAFT
         for arm in self._free:

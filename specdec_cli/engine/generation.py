@@ -60,6 +60,12 @@ class Generation:
         """All text given out so far."""
         return "".join(self._written)
 
+    @property
+    def unfinished(self) -> bool:
+        """Whether the answer broke off where its grammar does not let a text end."""
+        constraint = self._session.constraint
+        return constraint is not None and not constraint.ended and not constraint.complete
+
     def prefill(self, prompt: Sequence[int]) -> None:
         """Decode the prompt in both models. Sets `finish_reason` to "interrupt" when stopped meanwhile."""
         begun = self._clock()
@@ -87,7 +93,9 @@ class Generation:
 
     def _may_continue(self) -> bool:
         if self.finish_reason is None:
-            if self._interrupted():
+            if self._session.constraint is not None and self._session.constraint.ended:
+                self.finish_reason = "stop"
+            elif self._interrupted():
                 self.finish_reason = "interrupt"
             elif len(self.token_ids) >= self._settings.max_tokens:
                 self.finish_reason = "length"
@@ -100,7 +108,8 @@ class Generation:
         target = self._session.target
         room = target.n_ctx - len(self._session.committed) - 1
         wanted = self._settings.max_tokens - len(self.token_ids) - 1
-        return Budget(max(0, min(self._draft_max, room, wanted, target.max_rows - 1)))
+        most = max(0, min(self._draft_max, room, wanted, target.max_rows - 1))
+        return Budget(most, constraint=self._session.constraint)
 
     def _keep(self, tokens: Sequence[int], drafted: int) -> int:
         """Take the round's tokens one by one until one of them ends the answer; what follows is dropped."""

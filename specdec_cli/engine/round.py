@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 
 from specdec_cli.draft.values import Budget, Outcome
 from specdec_cli.engine.session import Session
-from specdec_cli.errors import EngineFault, SpecdecError
+from specdec_cli.errors import EngineFault
+from specdec_cli.verify.prune import prune
 
 Keep = Callable[[Sequence[int], int], int]
 """Given the round's new tokens and how many of them were drafted: how many of them the answer keeps."""
@@ -25,15 +26,18 @@ def play_round(session: Session, budget: Budget, keep: Keep) -> Outcome:
     if len(draft) > max(budget.max_tokens, 0):
         raise EngineFault(f"drafter {drafter.name} proposed {len(draft)} tokens, {budget.max_tokens} allowed")
 
+    if session.constraint is not None:
+        draft = prune(draft, session.constraint)
+
     rows = target.decode((committed[-1], *draft.tokens), rows=1 + len(draft))
 
-    verdict = session.judge(rows, draft, session.sampler, committed, session.random, session.rule, None)
+    verdict = session.judge(
+        rows, draft, session.sampler, committed, session.random, session.rule, session.constraint
+    )
     kept = keep(verdict.tokens, len(verdict.path))
     tokens = verdict.tokens[:kept]
 
-    committed.extend(tokens)
-    if not target.cut(len(committed) - 1):
-        raise SpecdecError("the target cannot drop rejected tokens", code="arch.no_rollback")
+    session.commit(tokens)
 
     outcome = Outcome(
         draft=draft,

@@ -7,7 +7,7 @@ from typing import Literal
 
 from specdec_cli.draft.values import Draft, Drafter
 from specdec_cli.errors import EngineFault, SpecdecError
-from specdec_cli.protocols import ModelContext
+from specdec_cli.protocols import Constraint, ModelContext
 from specdec_cli.sampling.random_source import RandomSource
 from specdec_cli.sampling.sampler import Sampler
 from specdec_cli.verify.walk import Judge, judge
@@ -39,6 +39,10 @@ class Session:
         self.rule = rule
         self.judge = judge
         self.committed: list[int] = []
+        self.grammar: Constraint | None = None
+        """The initial state of the grammar that answers must satisfy; a change counts from the next `start` on."""
+        self.constraint: Constraint | None = None
+        """Its state after the answer so far."""
 
     def start(self, tokens: Sequence[int], interrupted: Callable[[], bool] = lambda: False) -> int:
         """Make `tokens` the committed text, decoding only what follows the common prefix with the text so far.
@@ -55,6 +59,7 @@ class Session:
                 hint="raise --ctx, or shorten the prompt",
                 code="context.prompt_too_long",
             )
+        self.constraint = self.grammar.fork() if self.grammar is not None else None
         wanted = len(tokens) - 1
         common = _common_prefix(self.committed, tokens)
         keep = min(common, wanted, self.target.length)
@@ -71,6 +76,15 @@ class Session:
         self.drafter.begin(tokens)
         self.check()
         return decoded
+
+    def commit(self, tokens: Sequence[int]) -> None:
+        """Take `tokens` into the text, and the grammar along; the target's cache holds more than that, or less."""
+        self.committed.extend(tokens)
+        if self.constraint is not None:
+            for token in tokens:
+                self.constraint.accept(token)
+        if not self.target.cut(len(self.committed) - 1):
+            raise SpecdecError("the target cannot drop rejected tokens", code="arch.no_rollback")
 
     def settle(self) -> None:
         """After a round that may have been broken off: drop what was decoded but not committed.
@@ -90,7 +104,8 @@ class Session:
             )
 
     def close(self) -> None:
-        """Free the drafter, then the target's context."""
+        """Free the drafter, then the target's context. A grammar's state is of no use without the vocabulary."""
+        self.grammar = self.constraint = None
         self.drafter.close()
         self.target.close()
 

@@ -4,6 +4,7 @@
     model.py    LlamaModel: weights and vocabulary
     context.py  LlamaContext: one KV cache, decode and cut
     text.py     LlamaText: text ↔ tokens, whole pieces however long
+    grammar.py  LlamaConstraint: what a grammar allows next
     log.py      llama.cpp's log lines, sent to our logger and kept for error messages
     native.py   the lazy import, once
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from specdec_cli.errors import EngineFault, SpecdecError
 from specdec_cli.llama.context import LlamaContext
+from specdec_cli.llama.grammar import LlamaConstraint, new_constraint
 from specdec_cli.llama.log import captured_log, native_reason
 from specdec_cli.llama.native import native
 from specdec_cli.llama.text import LlamaText
@@ -90,6 +91,13 @@ class LlamaModel:
             n_vocab=self._text.n_vocab,
             max_rows=max_rows,
         )
+
+    def new_constraint(self, grammar: str) -> LlamaConstraint:
+        """The initial state of a grammar (GBNF) over this vocabulary. Raises `UsageProblem` for a wrong one."""
+        if self._pointer is None:
+            raise EngineFault("a grammar for a closed model")
+        vocabulary = native().llama_model_get_vocab(self._pointer)
+        return new_constraint(vocabulary, self._text.token_bytes(), grammar)
 
     def close(self) -> None:
         """Free the weights."""

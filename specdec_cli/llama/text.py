@@ -7,6 +7,7 @@ from typing import Any
 
 from specdec_cli.errors import SpecdecError
 from specdec_cli.llama.native import native
+from specdec_cli.llama.token_bytes import TokenBytes
 
 _FIRST_BUFFER = 64
 
@@ -18,6 +19,7 @@ class LlamaText:
         self._vocabulary = vocabulary
         self._n_vocab = int(native().llama_vocab_n_tokens(vocabulary))
         self._pieces: dict[int, bytes] = {}
+        self._token_bytes: TokenBytes | None = None
         self._buffer = ctypes.create_string_buffer(_FIRST_BUFFER)
 
     @property
@@ -45,6 +47,13 @@ class LlamaText:
         if cached is None:
             cached = self._pieces[token] = self._read_piece(token, special=False)
         return cached
+
+    def token_bytes(self) -> TokenBytes:
+        """Every token's bytes, read when first asked for."""
+        if self._token_bytes is None:
+            self._token_bytes = TokenBytes(self._vocabulary, self.piece)
+            self._pieces = dict(enumerate(self._token_bytes.pieces))
+        return self._token_bytes
 
     def special_text(self, token: int) -> str:
         """How a special token is written in a template (`<|im_end|>`); empty for an id that is not there."""

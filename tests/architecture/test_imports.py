@@ -19,7 +19,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "protocols": {"settings"},
     "gguf": BASE,
     "hardware": BASE,
-    "llama": BASE,
+    "grammar": BASE,
+    "llama": BASE | {"grammar"},
     "sampling": BASE,
     "verify": BASE | {"sampling", "draft"},
     "draft": BASE | {"sampling"},
@@ -31,11 +32,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "preflight": BASE | {"gguf", "hardware", "memory", "predict", "compat"},
     "recommend": BASE | {"hardware", "memory", "predict", "registry"},
     "findings_catalog": BASE | {"gguf", "registry", "compat"},
-    "documents": BASE | {"engine"},
+    "documents": BASE | {"engine", "draft"},
+    "proof": BASE | {"engine", "draft", "sampling", "documents"},
     "assemble": BASE | {"engine", "draft", "verify", "sampling", "llama", "hardware"},
     "ui": BASE
     | {"engine", "draft", "documents", "gguf", "hardware", "memory", "compat", "predict", "preflight"}
-    | {"registry", "recommend"},
+    | {"registry", "recommend", "proof", "bench"},
 }
 """What a room may import of ours, itself aside. Rooms not named (cli, chat, bench, …) may import everything below."""
 
@@ -48,6 +50,7 @@ EXCLUSIVE = {
     "rich": {"ui"},
     "jinja2": {"engine"},
     "prompt_toolkit": {"chat"},
+    "pygal": {"bench"},
 }
 
 

@@ -1,0 +1,65 @@
+"""Rules of a grammar as values, and errors that say where in its text something is wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from specdec_cli.errors import UsageProblem
+
+
+@dataclass(frozen=True)
+class Characters:
+    """A literal, a character class or `.`: `length` characters of text, written as `elements` by llama.cpp."""
+
+    length: int
+    elements: int
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Another rule by its name. `offset`: its place in the text."""
+
+    name: str
+    offset: int
+
+
+@dataclass(frozen=True)
+class Group:
+    """Alternatives in parentheses."""
+
+    alternatives: Alternatives
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """`node`, from `least` to `most` times; `most` None: without end."""
+
+    node: Node
+    least: int
+    most: int | None
+    offset: int
+
+
+Node = Characters | Reference | Group | Repetition
+Alternatives = tuple[tuple[Node, ...], ...]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`name ::= alternatives`."""
+
+    name: str
+    offset: int
+    alternatives: Alternatives
+
+
+def line_and_column(text: str, offset: int) -> tuple[int, int]:
+    """Both from 1, in characters."""
+    before = text[:offset]
+    return before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
+
+
+def problem_at(text: str, offset: int, message: str, hint: str | None = None) -> UsageProblem:
+    """The error that says where in the grammar something is wrong."""
+    line, column = line_and_column(text, offset)
+    return UsageProblem(f"grammar, line {line}, column {column}: {message}", hint=hint)
