@@ -8,16 +8,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from specdec_cli.cli.environment import Environment
+from specdec_cli.cli.fitting import which_fit
 from specdec_cli.cli.quick_machine import quick_machine
-from specdec_cli.cli.shapes import Shapes
 from specdec_cli.errors import SpecdecError
-from specdec_cli.hardware.values import Machine
-from specdec_cli.memory.plan import fits
-from specdec_cli.recommend import wishes_for
 from specdec_cli.registry.catalog import load_catalog
 from specdec_cli.registry.folders import user_models_file
 from specdec_cli.registry.resolve import Folders
-from specdec_cli.registry.store import Inventory, StoredModel, StoredPair, take_inventory
+from specdec_cli.registry.store import Inventory, StoredModel, take_inventory
 from specdec_cli.ui.console import Printer
 from specdec_cli.ui.models_view import print_inventory, print_removal
 from specdec_cli.ui.sizes import size_text
@@ -62,21 +59,6 @@ def run_remove(environment: Environment, names: Sequence[str], *, yes: bool, for
     remove(plan)
     printer.line(f"{size_text(plan.bytes_freed)} freed")
     return 0
-
-
-def which_fit(inventory: Inventory, machine: Machine, folders: Folders) -> Mapping[str, bool | None]:
-    """Pair name → whether target and draft fit this machine at the default context; None when unknown."""
-    shapes = Shapes(inventory, folders)
-    fitting = {stored.pair.name: _fits(stored, machine, shapes) for stored in inventory.pairs}
-    shapes.save()
-    return fitting
-
-
-def _fits(stored: StoredPair, machine: Machine, shapes: Shapes) -> bool | None:
-    wishes = wishes_for(shapes.of(stored.target_entry), shapes.of(stored.draft_entry))
-    if wishes is None or any(wish.shape.unknown for wish in wishes):
-        return None
-    return fits(*wishes, machine)
 
 
 def _list_document(inventory: Inventory, fitting: Mapping[str, bool | None]) -> dict[str, Any]:

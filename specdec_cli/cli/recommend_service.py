@@ -55,7 +55,6 @@ def candidates(catalog: Catalog, folders: Folders) -> Iterator[Candidate]:
         draft = next(here, pair.draft)
         for target in pair.targets:
             yield _candidate(pair, target, draft, inventory, shapes)
-    shapes.save()
 
 
 def _candidate(
