@@ -31,10 +31,20 @@ def require_pygal() -> Any:
 
 def speedup_chart(report: BenchReport) -> str:
     """Bars per task and variant, with their confidence intervals; 1 is plain decoding."""
-    chart = _chart("Bar", "times plain decoding", value_formatter=lambda value: f"{value:.2f}")
+    top = _top(report)
+    chart = _chart(
+        "Bar",
+        "times plain decoding",
+        colours=_COLOURS[1:],
+        value_formatter=lambda value: f"{value:.2f}",
+        range=(0, top),
+        y_labels_major=[1],
+    )
+    step = next(step for step in (0.25, 0.5, 1, 2, 5, 10, 100) if top / step < 12)
+    chart.y_labels = [round(index * step, 2) for index in range(int(top / step) + 1)]
     chart.x_labels = list(report.tasks)
     for variant in report.variants[1:]:
-        chart.add(variant, [_with_interval(report, task, variant) for task in report.tasks])
+        chart.add(variant, [_with_interval(report, task, variant, top) for task in report.tasks])
     return _svg(chart)
 
 
@@ -60,13 +70,19 @@ def time_chart(report: BenchReport) -> str:
 
 def acceptance_chart(report: BenchReport) -> str:
     """For each position in a draft, how many of the tokens that got there were accepted."""
-    chart = _chart("Line", "accepted, %", value_formatter=lambda value: f"{value:.0f}")
+    chart = _chart(
+        "Line",
+        "accepted, %",
+        colours=_COLOURS[1:],
+        value_formatter=lambda value: f"{value:.0f}",
+        range=(0, 100),
+    )
+    chart.x_title = "position in the draft"
     rates = {
         variant: acceptance_by_position([s for s in report.samples if s.variant == variant])
         for variant in report.variants[1:]
     }
     chart.x_labels = [str(position + 1) for position in range(max(map(len, rates.values()), default=0))]
-    chart.x_title = "position in the draft"
     for variant, values in rates.items():
         if values:
             chart.add(variant, [value * 100 for value in values])
@@ -106,28 +122,40 @@ def acceptance_by_position(samples: Sequence[Sample]) -> list[float]:
     ]
 
 
-def _with_interval(report: BenchReport, task: str, variant: str) -> dict[str, Any] | None:
+def _top(report: BenchReport) -> float:
+    """The end of the axis of speed-ups: room for the intervals, unless they are wide beyond all use."""
+    estimates = [cell.speedup for cell in report.cells if cell.speedup is not None]
+    value = max((estimate.value for estimate in estimates), default=1.0)
+    high = max((estimate.high or 0.0 for estimate in estimates), default=1.0)
+    return max(1.25, value * 1.05, min(high, 2 * value))
+
+
+def _with_interval(report: BenchReport, task: str, variant: str, top: float) -> dict[str, Any] | None:
     cell = report.cell(task, variant)
     if cell is None or cell.speedup is None:
         return None
     estimate = cell.speedup
     value: dict[str, Any] = {"value": estimate.value}
     if estimate.low is not None and estimate.high is not None:
-        value["ci"] = {"low": estimate.low, "high": estimate.high}
+        value["ci"] = {"low": estimate.low, "high": min(estimate.high, top)}
     return value
 
 
-def _chart(kind: str, y_title: str, **options: Any) -> Any:
+def _chart(kind: str, y_title: str, *, colours: Sequence[str] = _COLOURS, **options: Any) -> Any:
     pygal = require_pygal()
     style = pygal.style.Style(
         background="transparent",
         plot_background="transparent",
-        colors=_COLOURS,
+        colors=colours,
         font_family="system-ui, sans-serif",
         label_font_size=13,
         major_label_font_size=13,
         legend_font_size=13,
         title_font_size=14,
+        guide_stroke_color="#dde3e8",
+        guide_stroke_dasharray="none",
+        major_guide_stroke_color="#5b6770" if "y_labels_major" in options else "#dde3e8",
+        major_guide_stroke_dasharray="none",
     )
     return getattr(pygal, kind)(
         style=style,
@@ -136,8 +164,11 @@ def _chart(kind: str, y_title: str, **options: Any) -> Any:
         height=_HEIGHT,
         y_title=y_title,
         legend_at_bottom=True,
+        legend_at_bottom_columns=4,
+        include_x_axis=True,
         disable_xml_declaration=True,
         margin=10,
+        margin_bottom=40,
         **options,
     )
 

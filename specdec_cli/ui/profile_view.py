@@ -8,7 +8,7 @@ from typing import TextIO
 from specdec_cli.bench.profile import ProfileRow
 from specdec_cli.ui.bench_view import table_lines
 
-_BAR = 24
+_BAR = 16
 _HEADS = ("tokens", "ms", "× one", "ms each", "model pays", "copy pays", "")
 
 
