@@ -60,6 +60,9 @@ class ContextSettings:
     """How many layers to place on the GPU; -1 is all of them."""
     kv_type: KvType = "f16"
     flash_attention: FlashAttention = "auto"
+    memory_map: bool = True
+    """Map the file instead of reading it. Read, a file whose tensors the CPU backend repacks is in memory once,
+    not twice: right for a draft, which is small."""
     swa_full: bool = True
     """Full-size cache for sliding-window layers, so that rollback is never limited by the window."""
 

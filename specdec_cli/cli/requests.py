@@ -129,7 +129,10 @@ class EngineOptions:
         )
         layers = self.draft_gpu_layers if self.draft_gpu_layers is not None else DEFAULT_CONTEXT.gpu_layers
         return target, replace(
-            target, threads=self.draft_threads or self.threads or default_threads, gpu_layers=layers
+            target,
+            threads=self.draft_threads or self.threads or default_threads,
+            gpu_layers=layers,
+            memory_map=False,
         )
 
 

@@ -67,6 +67,8 @@ class LlamaBackend:
         parameters = library.llama_model_default_params()
         parameters.n_gpu_layers = settings.gpu_layers
         parameters.load_mtp = False
+        if not settings.memory_map:
+            parameters.load_mode = library.LLAMA_LOAD_MODE_NONE
 
         stopped = False
 
