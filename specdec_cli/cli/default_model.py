@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from specdec_cli.cli.environment import Environment
 from specdec_cli.cli.machine import chosen_machine
 from specdec_cli.cli.recommend_service import candidates
+from specdec_cli.cli.requests import EngineOptions
 from specdec_cli.errors import SpecdecError
 from specdec_cli.recommend import Recommendation, rank
 from specdec_cli.registry.catalog import load_catalog
@@ -13,6 +16,13 @@ from specdec_cli.ui.console import Printer
 from specdec_cli.ui.sizes import size_text
 
 DEMO = "demo"
+
+
+def with_a_model(options: EngineOptions, environment: Environment, printer: Printer) -> EngineOptions:
+    """The options as they are when they name a model, else with the pair to use instead."""
+    if options.pair is not None or options.target is not None:
+        return options
+    return replace(options, pair=default_pair(environment, printer, options.ctx))
 
 
 def default_pair(environment: Environment, printer: Printer, n_ctx: int | None = None) -> str:

@@ -7,6 +7,7 @@ import logging
 from dataclasses import asdict
 
 from specdec_cli.assemble import EngineRequest, assemble
+from specdec_cli.cli.default_model import with_a_model
 from specdec_cli.cli.environment import Environment
 from specdec_cli.cli.exit_codes import EXIT_INTERRUPTED
 from specdec_cli.cli.interrupt import listening_for_interrupt
@@ -42,6 +43,7 @@ def run_once(
     printer = Printer(environment.stderr, quiet=output.quiet or output.json)
     backend = environment.open_backend()
     with listening_for_interrupt() as interruption:
+        options = with_a_model(options, environment, printer)
         models = choose_models(options, backend, printer)
         report = preflight_models(options, models, backend)
         refusal = report.refusal(force=force)

@@ -342,6 +342,11 @@ def test_draft_without_target_and_nothing_at_all(pair: tuple[Path, Path]) -> Non
     run_cli("run", "--draft", pair[1], "hello", backend=ToyBackend).refused(2, "--target")
 
 
+def test_no_model_named_and_none_here_says_which_to_pull() -> None:
+    result = run_cli("run", "hello", backend=ToyBackend)
+    result.refused(1, "no model named", "specdec pull", "--pair demo")
+
+
 def test_prompts_that_are_none(pair: tuple[Path, Path], tmp_path: Path) -> None:
     run(pair, "").refused(2, "empty")
     run(pair, "  \n ").refused(2, "empty")
