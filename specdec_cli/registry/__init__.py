@@ -8,14 +8,15 @@ user's file ─┴► catalog ─ Pair ─► package (PyPI) ────► fil
                                     └─ otherwise remote: header by range requests, or `pull`
 ```
 
-- `catalog`: `models.toml` of the package, over it the user's own; frozen `Pair` and `ModelEntry` values.
-- `sources`: the four places a model comes from, and finding the local ones.
-- `derive`: a model made from another one, atomically.
-- `resolve`: a reference as a person types it → `ResolvedModel`, without a network.
-- `remote`, `download`: the only modules that talk to the Hub, through its own client (`hub.py`).
-- `store`: what is here, how big, when last used; removing it.
+- `catalog` (`catalog_file`, `catalog_models`): `models.toml` of the package, over it the user's own; frozen values.
+- `sources`: the four places a model comes from. `resolve`: a reference as typed → `ResolvedModel`, no network.
+- `derive`: a model made from another one, atomically. `sketch`, `expected_header`: headers of files not seen yet.
+- `hub`, `hub_errors`: the Hub through its own client. `remote`, `kept_headers`: headers by range requests, kept.
+- `download`, `fetch`: `pull`: resumed after a kill, verified, then linked into the Hub's ordinary cache.
+- `store`, `removal`, `records`: what is here, who fetched it, when it was last used; removing it.
 
-Only `hub.py` and what imports it load `huggingface_hub`, and nothing here does so at import of the others.
+`hub`, `hub_errors`, `remote`, `fetch` and `download` load `huggingface_hub`; the others must not: models that are here
+work without it. Every error has a code of `problems.py`.
 
 Environment: `SPECDEC_CACHE` moves the cache (derived models, remote headers), `SPECDEC_CONFIG` the folder of
 the user's `models.toml`. Hub variables (`HF_HOME`, `HF_HUB_CACHE`, `HF_TOKEN`, `HF_ENDPOINT`,

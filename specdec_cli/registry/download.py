@@ -15,7 +15,7 @@ import contextlib
 import hashlib
 import shutil
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from specdec_cli.registry.fetch import Fetch, fetch_file
 from specdec_cli.registry.folders import cache_dir
 from specdec_cli.registry.hub import HubClient
 from specdec_cli.registry.hub_cache import repository_folder
+from specdec_cli.registry.locks import held_lock
 from specdec_cli.registry.records import FetchedFile, remember_fetched
 from specdec_cli.registry.remote_files import RemoteFile, RemoteModel
 
@@ -161,7 +162,7 @@ def _bring(file: PlannedFile, plan: DownloadPlan, client: HubClient, report: Rep
         report(DownloadEvent(file, note=text))
 
     file.blob.parent.mkdir(parents=True, exist_ok=True)
-    with _lock(_lock_path(file, plan), note):
+    with held_lock(_lock_path(file, plan), note):
         if not _look(
             file.remote, plan.hub_cache, plan.folder
         ).whole:  # whoever held the lock may have brought it
@@ -272,9 +273,6 @@ def _link_into_cache(file: PlannedFile, hub_cache: Path, client: HubClient) -> N
             reference.write_text(file.remote.commit, encoding="utf-8")
 
 
-# one process at a time --------------------------------------------------------------------------------
-
-
 def _lock_path(file: PlannedFile, plan: DownloadPlan) -> Path:
     if plan.plain:
         key = hashlib.sha256(str(file.blob.resolve()).encode()).hexdigest()[:24]
@@ -282,21 +280,6 @@ def _lock_path(file: PlannedFile, plan: DownloadPlan) -> Path:
     # The client's own lock of this blob: other tools wait for us and we for them.
     folder = repository_folder(plan.folder, file.remote.repo).name
     return plan.folder / ".locks" / folder / f"{file.remote.etag}.lock"
-
-
-@contextlib.contextmanager
-def _lock(path: Path, note: Callable[[str], None]) -> Iterator[None]:
-    from filelock import Timeout
-    from huggingface_hub.utils import WeakFileLock  # type: ignore[attr-defined]
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with contextlib.ExitStack() as held:
-        try:
-            held.enter_context(WeakFileLock(path, timeout=0.2))
-        except Timeout:
-            note("another process is downloading this file: waiting for it")
-            held.enter_context(WeakFileLock(path))
-        yield
 
 
 def _size(count: int) -> str:

@@ -311,15 +311,23 @@ def test_a_full_disk_in_the_middle_is_one_line_and_keeps_what_came(
     assert plan(SOURCE).files[0].bytes_here == 2 * MIB
 
 
-@pytest.mark.skipif(
-    os.name == "nt" or os.geteuid() == 0, reason="a folder that root can write is not read-only"
-)
-def test_a_read_only_cache_is_one_line(hub: HubEmulator) -> None:
+def test_a_read_only_cache_is_one_line_and_what_is_in_it_serves(
+    hub: HubEmulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
     hub.add("owner/repo", {"m-Q8_0.gguf": content(MIB)})
-    hub_cache_dir().mkdir(parents=True)
-    hub_cache_dir().chmod(0o500)
-    assert failure().code == "file.unwritable"
-    hub_cache_dir().chmod(0o700)
+    (whole,), _events = pull()
+    hub.add("owner/more", {"n-Q8_0.gguf": content(MIB, 1)})
+
+    # The tests may run as root, for whom no folder is read-only.
+    def refuse(path: Path, *_arguments: object, **_options: object) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    for method in ("mkdir", "touch", "replace", "write_text"):
+        monkeypatch.setattr(Path, method, refuse)
+    error = failure(HubSource("owner/more"))
+    assert (error.code, "Permission denied" in error.message) == ("file.unwritable", True)
+    assert "HF_HUB_CACHE" in (error.hint or "")
+    assert pull()[0] == [whole]
 
 
 def test_a_file_in_the_caches_place_is_one_line(hub: HubEmulator, tmp_path: Path) -> None:
