@@ -8,13 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from specdec_cli.cli.references import resolve_references
 from specdec_cli.cli.requests import EngineOptions
-from specdec_cli.errors import UsageProblem
 from specdec_cli.findings import Finding
 from specdec_cli.gguf.header import ModelHeader
 from specdec_cli.gguf.reader import read_header
-from specdec_cli.registry.catalog import Catalog, load_catalog
-from specdec_cli.registry.resolve import Folders, ResolvedModel, resolve_model, resolve_pair
+from specdec_cli.registry.resolve import Folders, ResolvedModel
 from specdec_cli.registry.sources import DerivedSource, HubSource, PathSource, Source, require_package_file
 from specdec_cli.ui.console import Printer
 
@@ -33,24 +32,10 @@ def known_models(
     options: EngineOptions, printer: Printer, *, offline: bool = False
 ) -> tuple[KnownModel, KnownModel | None]:
     """Target and draft with their headers. Raises `SpecdecError` where a header cannot be had."""
-    catalog, folders = load_catalog(), Folders.default()
+    folders = Folders.default()
     reader = _Reader(folders, printer, offline)
-    target, draft = _resolve(options, catalog, folders)
+    target, draft = resolve_references(options, folders)
     return reader.model(target), None if draft is None else reader.model(draft)
-
-
-def _resolve(
-    options: EngineOptions, catalog: Catalog, folders: Folders
-) -> tuple[ResolvedModel, ResolvedModel | None]:
-    if options.pair is not None:
-        pair = resolve_pair(options.pair, catalog, folders)
-        return pair.target, pair.draft
-    if options.target is None:
-        raise UsageProblem(
-            "no model given", hint="--pair demo needs no download; or give --target and --draft"
-        )
-    draft = resolve_model(options.draft, catalog, folders) if options.draft is not None else None
-    return resolve_model(options.target, catalog, folders), draft
 
 
 class _Reader:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from specdec_cli.cli.references import resolve_references
 from specdec_cli.cli.requests import EngineOptions
 from specdec_cli.draft.catalog import drafter_kind
-from specdec_cli.errors import SpecdecError, UsageProblem
+from specdec_cli.errors import SpecdecError
 from specdec_cli.gguf.header import ModelHeader
 from specdec_cli.gguf.reader import read_header
 from specdec_cli.protocols import Backend
-from specdec_cli.registry.catalog import load_catalog
 from specdec_cli.registry.derive import DeriveProgress
-from specdec_cli.registry.resolve import ResolvedModel, make_ready, resolve_model, resolve_pair
+from specdec_cli.registry.resolve import Folders, ResolvedModel, make_ready
 from specdec_cli.ui.console import Printer
 
 
@@ -45,24 +45,11 @@ class ChosenModels:
 
 def choose_models(options: EngineOptions, backend: Backend, printer: Printer) -> ChosenModels:
     """Resolve, derive where needed, read headers. Raises with the way out when a file is not here or damaged."""
-    target, draft = _resolve(options)
+    target, draft = resolve_references(options, Folders.default())
     if options.drafter is not None and not drafter_kind(options.drafter).uses_draft_model:
         draft = None
     chosen_target = _ready(target, backend, printer)
     return ChosenModels(chosen_target, _ready(draft, backend, printer) if draft is not None else None)
-
-
-def _resolve(options: EngineOptions) -> tuple[ResolvedModel, ResolvedModel | None]:
-    catalog = load_catalog()
-    if options.pair is not None:
-        pair = resolve_pair(options.pair, catalog)
-        return pair.target, pair.draft
-    if options.target is None:
-        raise UsageProblem(
-            "no model given", hint="--pair demo needs no download; or give --target and --draft"
-        )
-    draft = resolve_model(options.draft, catalog) if options.draft is not None else None
-    return resolve_model(options.target, catalog), draft
 
 
 def _ready(model: ResolvedModel, backend: Backend, printer: Printer) -> ChosenModel:
