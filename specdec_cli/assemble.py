@@ -37,6 +37,8 @@ class EngineRequest:
     """Why speculation is off, when the drafter is `none`."""
     profiles: Path | None = None
     """Folder where a policy keeps what it has measured; None keeps nothing."""
+    grammar: str | None = None
+    """What answers must satisfy, in llama.cpp's notation (GBNF)."""
     explicit_ctx: bool = False
     """Whether the user chose the context size: then it may be larger than the model was trained on."""
 
@@ -69,6 +71,7 @@ def _assemble(
 
     target = _load(backend, request.target, request.target_settings, progress)
     opened.append(target.close)
+    grammar = target.new_constraint(request.grammar) if request.grammar is not None else None
     n_ctx = _context_size(request, target, findings)
     target_context = target.new_context(
         replace(request.target_settings, n_ctx=n_ctx), max_rows=drafting.draft_max + 1
@@ -105,12 +108,13 @@ def _assemble(
         draft_context,
         draft_max=drafting.draft_max,
         measure_costs=lambda: keeper.profile(target_context, draft_context),
+        grammar_text=target.text if grammar is not None else None,
     )
     return Engine(
         backend=backend,
         target=target,
         draft=draft,
-        session=Session(target_context, kind.build(parts), sampler, random, rule),
+        session=Session(target_context, kind.build(parts), sampler, random, rule, grammar=grammar),
         drafting=drafting,
         off_reason=reason,
         parts=parts,

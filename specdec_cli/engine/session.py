@@ -31,6 +31,7 @@ class Session:
         random: RandomSource,
         rule: Literal["match", "reject"],
         judge: Judge = judge,
+        grammar: Constraint | None = None,
     ) -> None:
         self.target = target
         self.drafter = drafter
@@ -39,7 +40,7 @@ class Session:
         self.rule = rule
         self.judge = judge
         self.committed: list[int] = []
-        self.grammar: Constraint | None = None
+        self.grammar = grammar
         """The initial state of the grammar that answers must satisfy; a change counts from the next `start` on."""
         self.constraint: Constraint | None = None
         """Its state after the answer so far."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from specdec_cli.errors import UsageProblem
 from specdec_cli.grammar.gbnf import read_rules
 from specdec_cli.grammar.rules import (
     Alternatives,
     Characters,
+    GrammarProblem,
     Group,
     Node,
     Reference,
@@ -29,13 +29,13 @@ _LONGEST_CHAIN = 5_000
 
 
 def check_grammar(text: str) -> None:
-    """Raise `UsageProblem`, with the place where there is one, unless llama.cpp can work with this grammar."""
+    """Raise `GrammarProblem`, with the place where there is one, unless llama.cpp can work with this grammar."""
     rules = read_rules(text)
     if not rules:
-        raise UsageProblem("the grammar has no rules", hint='the least is: root ::= "yes" | "no"')
+        raise GrammarProblem("the grammar has no rules", hint='the least is: root ::= "yes" | "no"')
     _check_names(text, rules)
     if sum(_elements(rule.alternatives) for rule in rules.values()) > _MOST_ELEMENTS:
-        raise UsageProblem(
+        raise GrammarProblem(
             "the grammar is too large once its repetitions are written out",
             hint="lower the bounds of {m,n}, or use * and +",
         )
@@ -50,7 +50,7 @@ def _check_names(text: str, rules: dict[str, Rule]) -> None:
             if reference.name not in rules:
                 raise problem_at(text, reference.offset, f"there is no rule called {reference.name}")
     if ROOT not in rules:
-        raise UsageProblem(f"the grammar has no rule called {ROOT}", hint="generation starts at that rule")
+        raise GrammarProblem(f"the grammar has no rule called {ROOT}", hint="generation starts at that rule")
 
 
 def _references(alternatives: Alternatives) -> Iterator[Reference]:
@@ -204,7 +204,7 @@ def _follow_firsts(
         else:
             depth[name] = 1 + max((cost + depth[first.name] for first, cost in firsts[name]), default=0)
             if depth[name] > _LONGEST_CHAIN:
-                raise UsageProblem(f"the grammar nests too many rules in one another (from rule {name})")
+                raise GrammarProblem(f"the grammar nests too many rules in one another (from rule {name})")
             del path[name]
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import string
 
-from specdec_cli.errors import UsageProblem
-from specdec_cli.grammar.rules import Characters, problem_at
+from specdec_cli.grammar.rules import Characters, GrammarProblem, problem_at
 
 _WORD = frozenset(string.ascii_letters + string.digits + "-")
 _DIGITS = frozenset(string.digits)
@@ -129,7 +128,7 @@ class Cursor:
         """What people expect of names elsewhere."""
         return "names hold letters, digits and `-`" if self.peek() == "_" else None
 
-    def problem(self, message: str, hint: str | None = None, *, at: int | None = None) -> UsageProblem:
+    def problem(self, message: str, hint: str | None = None, *, at: int | None = None) -> GrammarProblem:
         """An error at this place, or at `at`."""
         return problem_at(self.text, self.at if at is None else at, message, hint)
 

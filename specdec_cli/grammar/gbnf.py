@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from specdec_cli.errors import UsageProblem
 from specdec_cli.grammar.cursor import Cursor, is_word
 from specdec_cli.grammar.rules import (
     Alternatives,
     Characters,
+    GrammarProblem,
     Group,
     Node,
     Reference,
@@ -29,9 +29,9 @@ _LONGEST = 1 << 20
 
 
 def read_rules(text: str) -> dict[str, Rule]:
-    """The rules of a grammar by name, in order. Raises `UsageProblem` with line and column."""
+    """The rules of a grammar by name, in order. Raises `GrammarProblem` with line and column."""
     if len(text) > _LONGEST:
-        raise UsageProblem(f"the grammar is {len(text)} characters long; at most {_LONGEST} are read")
+        raise GrammarProblem(f"the grammar is {len(text)} characters long; at most {_LONGEST} are read")
     if "\0" in text:
         raise problem_at(text, text.index("\0"), "a null character cannot be part of a grammar")
     rules: dict[str, Rule] = {}

@@ -59,7 +59,15 @@ def line_and_column(text: str, offset: int) -> tuple[int, int]:
     return before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
 
 
-def problem_at(text: str, offset: int, message: str, hint: str | None = None) -> UsageProblem:
+class GrammarProblem(UsageProblem):
+    """A grammar that cannot be used. `reason` is the message without the place."""
+
+    def __init__(self, reason: str, *, hint: str | None = None, place: str = "") -> None:
+        super().__init__(place + reason, hint=hint)
+        self.reason = reason
+
+
+def problem_at(text: str, offset: int, reason: str, hint: str | None = None) -> GrammarProblem:
     """The error that says where in the grammar something is wrong."""
     line, column = line_and_column(text, offset)
-    return UsageProblem(f"grammar, line {line}, column {column}: {message}", hint=hint)
+    return GrammarProblem(reason, hint=hint, place=f"grammar, line {line}, column {column}: ")
