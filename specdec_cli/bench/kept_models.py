@@ -14,7 +14,7 @@ class KeptModels:
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._kept: dict[tuple[Path, int], LoadedModel] = {}
+        self._kept: dict[tuple[Path, int, bool], LoadedModel] = {}
 
     @property
     def name(self) -> str:
@@ -33,8 +33,8 @@ class KeptModels:
     def load(
         self, path: Path, settings: ContextSettings, progress: Callable[[float], bool] | None = None
     ) -> LoadedModel:
-        """The model as loaded before with the same layers on the GPU, or loaded now."""
-        key = (path.resolve(), settings.gpu_layers)
+        """The model as loaded before, placed and read in the same way, or loaded now."""
+        key = (path.resolve(), settings.gpu_layers, settings.memory_map)
         if key not in self._kept:
             self._kept[key] = self._backend.load(path, settings, progress)
         return _Lent(self._kept[key])

@@ -57,11 +57,12 @@ def bench(
     gpu_layers: options.GpuLayers = None,
     draft_gpu_layers: options.DraftGpuLayers = None,
     kv_type: options.KvTypeName = DEFAULT_CONTEXT.kv_type,
+    draft_kv_type: options.DraftKvTypeName = None,
     flash_attn: options.FlashAttentionMode = DEFAULT_CONTEXT.flash_attention,
     force: options.Force = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress, only the report.")] = False,
 ) -> int:
-    """Measure what speculation gains here: per task, with confidence intervals, answers compared."""
+    """Measure what speculation gains on this machine."""
     from specdec_cli.cli.bench_options import BenchOptions
     from specdec_cli.cli.bench_service import run_bench_command
     from specdec_cli.cli.requests import EngineOptions
@@ -78,6 +79,7 @@ def bench(
         gpu_layers=gpu_layers,
         draft_gpu_layers=draft_gpu_layers,
         kv_type=kv_type,
+        draft_kv_type=draft_kv_type,
         flash_attn=flash_attn,
     )
     bench_options = BenchOptions(

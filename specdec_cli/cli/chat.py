@@ -43,6 +43,7 @@ def chat(
     gpu_layers: options.GpuLayers = None,
     draft_gpu_layers: options.DraftGpuLayers = None,
     kv_type: options.KvTypeName = DEFAULT_CONTEXT.kv_type,
+    draft_kv_type: options.DraftKvTypeName = None,
     flash_attn: options.FlashAttentionMode = DEFAULT_CONTEXT.flash_attention,
     when_full: Annotated[
         str, typer.Option("--when-full", help="When the context is full: ask, drop, summarise or stop.")
@@ -92,6 +93,7 @@ def chat(
         gpu_layers=gpu_layers,
         draft_gpu_layers=draft_gpu_layers,
         kv_type=kv_type,
+        draft_kv_type=draft_kv_type,
         flash_attn=flash_attn,
     )
     engine_options.validate()

@@ -21,6 +21,7 @@ def check(
     gpu_layers: options.GpuLayers = None,
     draft_gpu_layers: options.DraftGpuLayers = None,
     kv_type: options.KvTypeName = DEFAULT_CONTEXT.kv_type,
+    draft_kv_type: options.DraftKvTypeName = None,
     flash_attn: options.FlashAttentionMode = DEFAULT_CONTEXT.flash_attention,
     machine: Annotated[
         str | None,
@@ -52,6 +53,7 @@ def check(
         gpu_layers=gpu_layers,
         draft_gpu_layers=draft_gpu_layers,
         kv_type=kv_type,
+        draft_kv_type=draft_kv_type,
         flash_attn=flash_attn,
     )
     check_options = CheckOptions(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -75,6 +76,16 @@ LogitBias = Annotated[
 Seed = Annotated[
     int | None, typer.Option("--seed", help="Random seed; without one, sampling takes a new one.")
 ]
+Grammar = Annotated[
+    Path | None,
+    typer.Option(
+        "--grammar", help="Only answers that satisfy this grammar (a GBNF file, `-`: standard input)."
+    ),
+]
+JsonSchema = Annotated[
+    Path | None,
+    typer.Option("--json-schema", help="Only JSON that satisfies this schema (a file, `-`: standard input)."),
+]
 Stop = Annotated[list[str] | None, typer.Option("--stop", help="End the answer at this text (repeatable).")]
 
 DraftMax = Annotated[int | None, typer.Option("--draft-max", help="Most tokens in a draft.")]
@@ -96,6 +107,10 @@ DraftGpuLayers = Annotated[
     int | None, typer.Option("--draft-gpu-layers", help="Draft layers on the GPU; -1 is all.")
 ]
 KvTypeName = Annotated[str, typer.Option("--kv-type", help="Type of both KV caches: f16, q8_0, q4_0, …")]
+DraftKvTypeName = Annotated[
+    str | None,
+    typer.Option("--draft-kv-type", help="Type of the draft's KV cache [default: the same as the target's]"),
+]
 FlashAttentionMode = Annotated[str, typer.Option("--flash-attn", help="auto, on or off, for both models.")]
 
 Force = Annotated[

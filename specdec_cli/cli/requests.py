@@ -60,6 +60,7 @@ class EngineOptions:
     gpu_layers: int | None = None
     draft_gpu_layers: int | None = None
     kv_type: str = DEFAULT_CONTEXT.kv_type
+    draft_kv_type: str | None = None
     flash_attn: str = DEFAULT_CONTEXT.flash_attention
 
     def validate(self) -> None:
@@ -73,12 +74,15 @@ class EngineOptions:
         if self.accept is not None:
             _check_choice("--accept", self.accept, get_args(AcceptRule))
         _check_choice("--kv-type", self.kv_type, get_args(KvType))
+        if self.draft_kv_type is not None:
+            _check_choice("--draft-kv-type", self.draft_kv_type, get_args(KvType))
         _check_choice("--flash-attn", self.flash_attn, get_args(FlashAttention))
-        if self.kv_type not in _FLOAT_KV_TYPES and self.flash_attn == "off":
-            raise UsageProblem(
-                f"--kv-type {self.kv_type} needs flash attention, and --flash-attn is off",
-                hint="use --flash-attn auto, or --kv-type f16",
-            )
+        for name, kind in (("--kv-type", self.kv_type), ("--draft-kv-type", self.draft_kv_type)):
+            if kind is not None and kind not in _FLOAT_KV_TYPES and self.flash_attn == "off":
+                raise UsageProblem(
+                    f"{name} {kind} needs flash attention, and --flash-attn is off",
+                    hint=f"use --flash-attn auto, or {name} f16",
+                )
         self._check_models()
 
     def _check_models(self) -> None:
@@ -103,6 +107,7 @@ class EngineOptions:
             ("--draft", self.draft),
             ("--draft-threads", self.draft_threads),
             ("--draft-gpu-layers", self.draft_gpu_layers),
+            ("--draft-kv-type", self.draft_kv_type),
         ):
             if value is not None:
                 raise UsageProblem(f"--drafter {self.drafter} uses no draft model, so {name} has no use")
@@ -119,12 +124,12 @@ class EngineOptions:
         return f"--drafter {PLAIN}" if self.drafter == PLAIN else "no drafter"
 
     def context_settings(self, default_threads: int) -> tuple[ContextSettings, ContextSettings]:
-        """Settings of the target's and the draft's context: the same caches, each its own placement."""
+        """Settings of the target's and the draft's context: the same unless the draft has its own."""
         target = ContextSettings(
             n_ctx=self.ctx if self.ctx is not None else DEFAULT_CONTEXT.n_ctx,
             threads=self.threads or default_threads,
             gpu_layers=self.gpu_layers if self.gpu_layers is not None else DEFAULT_CONTEXT.gpu_layers,
-            kv_type=next(kind for kind in get_args(KvType) if kind == self.kv_type),
+            kv_type=_kv_type(self.kv_type),
             flash_attention=next(mode for mode in get_args(FlashAttention) if mode == self.flash_attn),
         )
         layers = self.draft_gpu_layers if self.draft_gpu_layers is not None else DEFAULT_CONTEXT.gpu_layers
@@ -132,8 +137,15 @@ class EngineOptions:
             target,
             threads=self.draft_threads or self.threads or default_threads,
             gpu_layers=layers,
+            kv_type=_kv_type(self.draft_kv_type or self.kv_type),
             memory_map=False,
         )
+
+
+def _kv_type(name: str) -> KvType:
+    """A name that was checked."""
+    kinds: tuple[KvType, ...] = get_args(KvType)
+    return next(kind for kind in kinds if kind == name)
 
 
 def _check_range(option: str, value: int | None, least: int, most: int) -> None:

@@ -49,7 +49,8 @@ def test_forgetting(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{", '{"schema": 2, "machines": {}}', '{"machines": 3}', '{"schema": 1, "machines": []}']
+    "text",
+    ["", "[]", "{", '{"schema": 2, "machines": {}}', '{"machines": 3}', '{"schema": 1, "machines": []}'],
 )
 def test_a_file_that_cannot_be_understood_tunes_nothing(tmp_path: Path, text: str) -> None:
     (tmp_path / "tuned.json").write_text(text, encoding="utf-8")
@@ -65,7 +66,14 @@ def test_a_foreign_file_is_not_overwritten(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("threads", "many"), ("threads", True), ("draft_max", 2.5), ("drafter", 3), ("speedup", "fast"), ("draft", [])],
+    [
+        ("threads", "many"),
+        ("threads", True),
+        ("draft_max", 2.5),
+        ("drafter", 3),
+        ("speedup", "fast"),
+        ("draft", []),
+    ],
 )
 def test_values_of_a_wrong_kind_tune_nothing(tmp_path: Path, name: str, value: object) -> None:
     path = save_tuned("pair demo", BEST, tmp_path)
