@@ -20,6 +20,7 @@ from specdec_cli.chat.session_document import SavedChat
 from specdec_cli.chat.session_files import SessionFile
 from specdec_cli.chat.thinking import ThinkingSplitter
 from specdec_cli.chat.wording import turn_line
+from specdec_cli.draft.catalog import drafter_kind
 from specdec_cli.engine.output import Piece
 from specdec_cli.errors import SpecdecError
 from specdec_cli.settings import GenerationSettings, SamplingSettings
@@ -102,7 +103,11 @@ class Chat:
             raise
 
     def _load(self, prepared: Prepared) -> None:
-        self.loaded = prepared.load()
+        ended = self.terminal.answering()
+        try:
+            self.loaded = prepared.load()
+        finally:
+            ended()
         self._prepared = prepared
         self.prompts = PromptBuilder(self.loaded.engine.target)
         self.pace = PlainPace()
@@ -113,12 +118,24 @@ class Chat:
         if not self.prompts.has_template:
             self.view.note("this model carries no chat template: a plain transcript is used")
 
+    def use_drafter(self, name: str) -> None:
+        """Let another drafter propose, as far as its drafts usually go unless the user chose a length.
+
+        Raises `SpecdecError` when it cannot work with these models.
+        """
+        engine = self.require_loaded().engine
+        engine.use_drafter(name, OFF_REASON)
+        chosen = self.settings.get("draft-max") or self.models.option("draft_max")
+        longest = drafter_kind(name).draft_max if chosen is None else int(str(chosen))
+        engine.use_draft_settings(draft_max=min(longest, engine.session.target.max_rows - 1))
+        self.drafter = name
+
     def _apply(self, engine: Engine) -> None:
         """What was chosen in this chat holds for other models too, as far as they can."""
         engine.use_sampling(self.sampling)
         if self.drafter is not None and self.drafter != engine.drafting.drafter:
             try:
-                engine.use_drafter(self.drafter, OFF_REASON)
+                self.use_drafter(self.drafter)
             except SpecdecError as error:
                 self.view.warning(error.message, error.hint)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from specdec_cli.chat.context_budget import answer_room, turns_to_drop
-from specdec_cli.chat.conversation import Conversation, Turn
+from specdec_cli.chat.conversation import Conversation
 from specdec_cli.chat.prompting import Prompt, PromptBuilder
 from specdec_cli.chat.summarising import summarise
 from specdec_cli.errors import SpecdecError
@@ -27,33 +28,38 @@ def fit(chat: Chat, prompts: PromptBuilder, conversation: Conversation) -> tuple
     """
     prompt = prompts.build(conversation)
     n_ctx = chat.require_loaded().engine.session.target.n_ctx
-    if len(prompt.tokens) + answer_room(n_ctx) <= n_ctx:
-        return conversation, prompt
-    count = turns_to_drop(conversation, lambda shorter: len(prompts.build(shorter).tokens), n_ctx)
-    if count is None:
-        last = Conversation(conversation.system, (Turn(conversation.turns[-1].user),))
-        size = len(prompts.build(last).tokens)
-        raise SpecdecError(
-            f"the message takes {size} tokens with the system prompt; a context of {n_ctx} has no room for it",
-            hint="shorten it, or /set ctx N",
-            code="context.prompt_too_long",
-        )
-    choice = _choose(chat, len(prompt.tokens), n_ctx, f"{count} of {len(conversation.sent) - 1}")
-    summary = ""
-    if choice == "summarise":
-        made = summarise(chat, prompts, conversation, count)
-        if made is None:
+    choice: str | None = None
+    while len(prompt.tokens) + answer_room(n_ctx) > n_ctx:
+        count = turns_to_drop(conversation, lambda shorter: len(prompts.build(shorter).tokens), n_ctx)
+        if count is None:
+            raise _too_long(prompts, conversation, n_ctx)
+        if choice is None:
+            choice = _choose(chat, len(prompt.tokens), n_ctx, f"{count} of {len(conversation.sent) - 1}")
+        if choice == "stop":
             return None
-        summary = made
-    elif choice == "stop":
-        return None
-    shorter = conversation.dropping(count, summary)
-    prompt = prompts.build(shorter)
-    if len(prompt.tokens) + answer_room(n_ctx) > n_ctx:
-        raise SpecdecError("there is no room beside the summary", hint="drop the oldest turns instead")
-    what = "summarised" if summary else "dropped"
-    chat.view.note(f"{count} oldest turn{'s' if count > 1 else ''} {what}; the session file keeps them")
-    return shorter, prompt
+        if choice == "drop":
+            conversation = conversation.dropping(count)
+        else:
+            summarised = summarise(chat, prompts, conversation, count)
+            if summarised is None:
+                return None
+            conversation, count = summarised
+        what = "summarised" if choice == "summarise" else "dropped"
+        chat.view.note(f"{count} oldest turn{'s' if count > 1 else ''} {what}; the session file keeps them")
+        prompt = prompts.build(conversation)
+    return conversation, prompt
+
+
+def _too_long(prompts: PromptBuilder, conversation: Conversation, n_ctx: int) -> SpecdecError:
+    last = replace(conversation, turns=conversation.turns[-1:], dropped=0, summary="")
+    what = "the message takes"
+    if conversation.system:
+        what = "the message and the system prompt take"
+    return SpecdecError(
+        f"{what} {len(prompts.build(last).tokens)} tokens; a context of {n_ctx} has no room for that and an answer",
+        hint="shorten it, or /set ctx N",
+        code="context.prompt_too_long",
+    )
 
 
 def _choose(chat: Chat, tokens: int, n_ctx: int, how_many: str) -> str:

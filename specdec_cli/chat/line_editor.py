@@ -15,8 +15,6 @@ from prompt_toolkit.filters import Condition
 from prompt_toolkit.input import create_input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
-from prompt_toolkit.output import Output, create_output
-from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.styles import Style
 
 from specdec_cli.chat.input_text import is_open_block
@@ -41,7 +39,6 @@ class LineEditor:
         self._input = create_input()
         self._session: PromptSession[str] = PromptSession(
             input=self._input,
-            output=_output(),
             history=KeptHistory(history),
             completer=completer,
             complete_while_typing=Condition(lambda: get_app().current_buffer.text.startswith("/")),
@@ -54,6 +51,8 @@ class LineEditor:
             editing_mode=EditingMode.EMACS,
             style=_STYLE,
         )
+        # A terminal that cannot say where its cursor is has no line below the prompt, and needs no warning.
+        self._session.app.renderer.cpr_not_supported_callback = lambda: None
 
     def read(self, default: str = "") -> str:
         """The next message or command, pastes whole. Raises `EOFError` when the user leaves."""
@@ -69,7 +68,7 @@ class LineEditor:
         print(question)
         for number, key in enumerate(keys, 1):
             print(f"  {number}  {choices[key]}")
-        asking: PromptSession[str] = PromptSession(input=self._input, output=_output())
+        asking: PromptSession[str] = PromptSession(input=self._input)
         while True:
             try:
                 typed = asking.prompt(f"1–{len(keys)}, Enter for {keys.index(default) + 1}: ").strip().lower()
@@ -128,11 +127,3 @@ class LineEditor:
                 self._leaving = True
 
         return bindings
-
-
-def _output() -> Output:
-    """Without asking the terminal where its cursor is: over a slow line the answer comes as typed text."""
-    output = create_output()
-    if isinstance(output, Vt100_Output):
-        output.enable_cpr = False
-    return output

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, cast, get_args
 
-from specdec_cli.chat.chat import OFF_REASON, Chat
+from specdec_cli.chat.chat import Chat
 from specdec_cli.chat.context_budget import WhenFull
 from specdec_cli.chat.option_table import Option, parse_value
 from specdec_cli.draft.catalog import PLAIN, drafter_kind
@@ -63,8 +63,8 @@ def set_option(chat: Chat, option: Option, text: str) -> None:
 
 def use_drafter(chat: Chat, name: str) -> None:
     """Let another drafter propose from the next answer on. Raises `SpecdecError`."""
-    chat.require_loaded().engine.use_drafter(name, OFF_REASON)
-    chat.drafter = chat.settings[DRAFTER] = name
+    chat.use_drafter(name)
+    chat.settings[DRAFTER] = name
     chat.save()
 
 

@@ -53,7 +53,7 @@ class SessionFile:
         try:
             stamp, text = _stamp(self.path), self.path.read_text(encoding="utf-8")
             chat = from_document(json.loads(text))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         except NewerDocument as error:
             raise SpecdecError(f"session {self.name}: {error.message}", hint=error.hint) from error
@@ -75,7 +75,7 @@ class SessionFile:
             self.name = renamed = free_name(self.folder, self.name)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            _replace(self.path, json.dumps(to_document(chat), ensure_ascii=False, indent=1))
+            _replace(self.path, json.dumps(to_document(chat), indent=1))
             self._stamp = _stamp(self.path)
         except OSError as error:
             raise SpecdecError(

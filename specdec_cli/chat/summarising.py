@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from specdec_cli.chat.answering import generate_answer
 from specdec_cli.chat.context_budget import answer_room
 from specdec_cli.chat.conversation import Conversation, Turn
-from specdec_cli.chat.prompting import PromptBuilder
+from specdec_cli.chat.prompting import Prompt, PromptBuilder
 from specdec_cli.chat.thinking import split_thinking
 from specdec_cli.errors import SpecdecError
 from specdec_cli.settings import GenerationSettings
@@ -23,24 +23,43 @@ REQUEST = (
 _MOST_TOKENS = 256
 
 
-def summarise(chat: Chat, prompts: PromptBuilder, conversation: Conversation, count: int) -> str | None:
-    """A summary of the oldest `count` sent turns, and of those summarised before; None when it was stopped.
+def summarise(
+    chat: Chat, prompts: PromptBuilder, conversation: Conversation, count: int
+) -> tuple[Conversation, int] | None:
+    """The conversation with a summary in place of its oldest turns: `count` of those sent, or as many as can be
+    read together; and how many that were. None when it was stopped.
 
-    Raises `SpecdecError` when these turns alone leave no room to write one. The conversation stays as it is.
+    Raises `SpecdecError` when not even one leaves room for a summary.
     """
-    engine = chat.require_loaded().engine
-    n_ctx = engine.session.target.n_ctx
-    old = conversation.turns[: conversation.dropped + count]
-    prompt = prompts.build(replace(conversation, turns=(*old, Turn(REQUEST))))
-    room = n_ctx - len(prompt.tokens)
-    if room < answer_room(n_ctx):
-        raise SpecdecError("the oldest turns are too long to be summarised", hint="drop them instead")
-    limits = GenerationSettings(max_tokens=min(_MOST_TOKENS, room), stop=prompts.stop)
+    n_ctx = chat.require_loaded().engine.session.target.n_ctx
+    room = max(answer_room(n_ctx), min(_MOST_TOKENS, n_ctx // 8))
+    while count > 0:
+        old = conversation.turns[: conversation.dropped + count]
+        prompt = prompts.build(replace(conversation, turns=(*old, Turn(REQUEST))))
+        if len(prompt.tokens) + room <= n_ctx:
+            break
+        count -= 1
+    else:
+        raise SpecdecError(
+            "the oldest turn is too long to be summarised", hint="drop the oldest turns instead"
+        )
+    summary = _write(chat, prompt, GenerationSettings(max_tokens=room, stop=prompts.stop), count)
+    return (conversation.dropping(count, summary), count) if summary is not None else None
+
+
+def _write(chat: Chat, prompt: Prompt, limits: GenerationSettings, count: int) -> str | None:
+    """Let the model write it; None when it was stopped or says nothing."""
     ended = chat.terminal.answering()
     try:
-        with chat.view.waiting(f"summarising {count} turns"), chat.interrupts() as interrupted:
+        what = f"summarising {count} turn{'s' if count > 1 else ''}"
+        with chat.view.waiting(what), chat.interrupts() as interrupted:
             answered = generate_answer(
-                engine, prompt, limits, interrupted, lambda: None, lambda _pieces: None
+                chat.require_loaded().engine,
+                prompt,
+                limits,
+                interrupted,
+                on_prefilled=lambda: None,
+                on_pieces=lambda _pieces: None,
             )
     finally:
         ended()

@@ -59,7 +59,7 @@ def export(chat: SavedChat, kind: ExportFormat, path: Path, name: str) -> None:
     else:
         text = as_markdown(chat.conversation, name)
     try:
-        with path.open("x", encoding="utf-8") as file:
+        with path.open("x", encoding="utf-8", errors="replace") as file:
             file.write(text)
     except FileExistsError as error:
         raise SpecdecError(f"{path} exists already", hint=f"/export {kind} OTHER-NAME") from error

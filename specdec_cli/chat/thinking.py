@@ -24,6 +24,7 @@ class ThinkingSplitter:
         """`opened`: the prompt already ended with `<think>`."""
         self._state: Literal["start", "thinking", "after", "answer"] = "thinking" if opened else "start"
         self._held = ""
+        self._thought = False
 
     def push(self, text: str) -> list[tuple[Kind, str]]:
         """The parts that this text makes certain, in order."""
@@ -45,12 +46,14 @@ class ThinkingSplitter:
         if self._state == "start":
             text = self._held.lstrip()
             if text.startswith(OPEN):
-                self._state, self._held = "thinking", text[len(OPEN) :].lstrip("\n")
+                self._state, self._held = "thinking", text[len(OPEN) :]
                 return True
             if OPEN.startswith(text):
                 return False
             self._state = "answer"
         if self._state == "thinking":
+            if not self._thought:
+                self._held = self._held.lstrip("\n")
             before, found, after = self._held.partition(CLOSE)
             if found:
                 self._state, self._held = "after", after
@@ -59,6 +62,7 @@ class ThinkingSplitter:
                 before, self._held = before[: len(before) - keep], before[len(before) - keep :]
             if before:
                 parts.append(("thinking", before))
+                self._thought = True
             return bool(found)
         if self._state == "after":
             # The blank line between thinking and answer belongs to neither.

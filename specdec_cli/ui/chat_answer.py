@@ -44,6 +44,7 @@ class AnswerView:
             self._body = _RawBody(AnswerWriter(stream, show_accepted=show_accepted))
         self._flow: WordFlow | None = None
         self._thought = 0
+        self._thinking_ends = ""
         self._answered = False
 
     def write(self, part: Part, text: str, drafted: bool) -> None:
@@ -69,22 +70,26 @@ class AnswerView:
         self._stream.flush()
 
     def _think(self, text: str) -> None:
-        self._thought += len(text.split())
         if not self._show_thinking:
-            if self._on_terminal:
-                self._console.print(
-                    Text(f"\r· thinking … {self._thought} words", style="dim"), end="", soft_wrap=True
-                )
-                self._stream.flush()
-            return
-        if self._flow is None:
-            self._flow = WordFlow(self._console, self._width)
-        first, *rest = text.split("\n")
-        self._flow.push(first, _THINKING)
-        for line in rest:
-            self._flow.newline()
-            self._flow.push(line, _THINKING)
+            self._fold(text)
+        elif isinstance(self._body, _RawBody):
+            self._stream.write(text if self._thought else f"<think>\n{text}")
+            self._thinking_ends = "" if text.endswith("\n") else "\n"
+        else:
+            self._flow = self._flow or WordFlow(self._console, self._width)
+            first, *rest = text.split("\n")
+            self._flow.push(first, _THINKING)
+            for line in rest:
+                self._flow.newline()
+                self._flow.push(line, _THINKING)
+        self._thought += len(text.split()) or 1
         self._stream.flush()
+
+    def _fold(self, text: str) -> None:
+        """A line that counts, and is gone when the answer begins."""
+        if self._on_terminal:
+            words = self._thought + len(text.split())
+            self._console.print(Text(f"\r· thinking … {words} words", style="dim"), end="", soft_wrap=True)
 
     def _end_thinking(self) -> None:
         if not self._thought:
@@ -95,6 +100,8 @@ class AnswerView:
                 self._flow.newline()
             self._flow.newline()
             self._flow = None
+        elif self._show_thinking:
+            self._stream.write(f"{self._thinking_ends}</think>\n\n")
         elif self._on_terminal:
             self._stream.write("\r\x1b[2K")
 

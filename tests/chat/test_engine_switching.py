@@ -29,7 +29,7 @@ def engine_for(
             draft=tmp_path / "draft.gguf" if drafter == "model" else None,
             target_settings=settings,
             draft_settings=settings,
-            drafting=DraftSettings(drafter=drafter),
+            drafting=DraftSettings(drafter=drafter, draft_max=4),
             sampling=sampling or SamplingSettings(),
         ),
     )
