@@ -60,6 +60,10 @@ def run_document(
             "acceptance_rate": statistics.acceptance_rate,
             "mean_tokens_per_round": statistics.mean_tokens_per_round,
             "accepted_by_position": list(statistics.accepted_by_position),
+            "by_source": {
+                source: {"drafted": drafted, "accepted": accepted}
+                for source, (drafted, accepted) in statistics.by_source.items()
+            },
             "gain": policy.gain if policy is not None else None,
             "probes": policy.probes if policy is not None else 0,
             "rounds_by_drafter": policy.rounds if policy is not None else {},

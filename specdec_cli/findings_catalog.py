@@ -36,6 +36,8 @@ _OTHER_CODES: dict[str, str] = {
     "memory.tight": "It fits, with hardly anything left.",
     "memory.unknown": "How much memory the model takes beside its weights is unknown.",
     "sampling.grammar_dead_end": "The grammar allows no token here.",
+    "sampling.grammar_refused": "llama.cpp cannot use the grammar.",
+    "sampling.grammar_unfinished": "The answer ended before its grammar let it.",
     "sampling.nothing_left": "The sampling options leave no token to choose from.",
     "template.broken": "The model's chat template cannot be rendered.",
     "template.refused": "The model's chat template refuses this conversation.",

@@ -13,7 +13,7 @@ def read_prompt(argument: str | None, file: Path | None, environment: Environmen
     if argument is not None and file is not None:
         raise UsageProblem("the prompt is given twice: as an argument and with -f", hint="give one of them")
     if file is not None:
-        text = _decode(_read_file(file), str(file)) if str(file) != "-" else _read_stdin(environment)
+        text = read_text(file, environment)
     elif argument is None or argument == "-":
         if argument is None and environment.stdin_is_terminal:
             raise UsageProblem("no prompt given", hint='specdec run "your prompt", -f FILE, or pipe one in')
@@ -23,6 +23,16 @@ def read_prompt(argument: str | None, file: Path | None, environment: Environmen
     if not text.strip():
         raise UsageProblem("the prompt is empty")
     return text
+
+
+def prompt_is_stdin(argument: str | None, file: Path | None) -> bool:
+    """Whether the prompt is read from standard input."""
+    return str(file) == "-" if file is not None else argument is None or argument == "-"
+
+
+def read_text(file: Path, environment: Environment) -> str:
+    """A file's text, or standard input's for `-`. Raises `SpecdecError` when it is not UTF-8 text."""
+    return _read_stdin(environment) if str(file) == "-" else _decode(_read_file(file), str(file))
 
 
 def _read_stdin(environment: Environment) -> str:

@@ -45,6 +45,8 @@ def run(
     logit_bias: options.LogitBias = None,
     seed: options.Seed = None,
     stop: options.Stop = None,
+    grammar: options.Grammar = None,
+    json_schema: options.JsonSchema = None,
     drafter: options.DrafterName = None,
     draft_max: options.DraftMax = None,
     accept: options.Accept = None,
@@ -53,6 +55,7 @@ def run(
     gpu_layers: options.GpuLayers = None,
     draft_gpu_layers: options.DraftGpuLayers = None,
     kv_type: options.KvTypeName = DEFAULT_CONTEXT.kv_type,
+    draft_kv_type: options.DraftKvTypeName = None,
     flash_attn: options.FlashAttentionMode = DEFAULT_CONTEXT.flash_attention,
     show_accepted: Annotated[
         bool, typer.Option("--show-accepted", help="Make text from accepted draft tokens stand out.")
@@ -63,7 +66,8 @@ def run(
     quiet: options.Quiet = False,
 ) -> int:
     """Generate one answer to PROMPT, streamed to standard output."""
-    from specdec_cli.cli.prompt_input import read_prompt
+    from specdec_cli.cli.grammar_input import read_grammar
+    from specdec_cli.cli.prompt_input import prompt_is_stdin, read_prompt
     from specdec_cli.cli.requests import EngineOptions, OutputOptions, SamplingOptions
     from specdec_cli.cli.run_service import run_once
 
@@ -82,6 +86,7 @@ def run(
         gpu_layers=gpu_layers,
         draft_gpu_layers=draft_gpu_layers,
         kv_type=kv_type,
+        draft_kv_type=draft_kv_type,
         flash_attn=flash_attn,
     )
     sampling_options = SamplingOptions(
@@ -120,5 +125,8 @@ def run(
         prompt=read_prompt(prompt, file, environment),
         system=system,
         raw=raw,
+        grammar=read_grammar(
+            grammar, json_schema, environment, prompt_is_stdin=prompt_is_stdin(prompt, file)
+        ),
         force=force,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from specdec_cli.assemble import EngineRequest, assemble
 from specdec_cli.cli.default_model import with_a_model
@@ -14,6 +14,7 @@ from specdec_cli.cli.interrupt import listening_for_interrupt
 from specdec_cli.cli.models import ChosenModel, ChosenModels, choose_models
 from specdec_cli.cli.requests import EngineOptions, OutputOptions
 from specdec_cli.cli.run_preflight import findings_to_show, preflight_models
+from specdec_cli.cli.tuned import with_tuned_defaults
 from specdec_cli.documents import model_document, run_document
 from specdec_cli.engine.engine import Engine
 from specdec_cli.engine.generation import Generation
@@ -26,6 +27,9 @@ from specdec_cli.ui.answer import AnswerWriter
 from specdec_cli.ui.console import Printer
 from specdec_cli.ui.summary import summary_line
 
+_WAYS_ON = {"length": "raise --max-tokens", "context": "raise --ctx", "stop": "leave out --stop"}
+"""What lets an answer go on that ended for this reason."""
+
 
 def run_once(
     environment: Environment,
@@ -37,13 +41,16 @@ def run_once(
     prompt: str,
     system: str | None,
     raw: bool,
+    grammar: str | None,
     force: bool,
 ) -> int:
     """One answer; returns the exit code."""
     printer = Printer(environment.stderr, quiet=output.quiet or output.json)
     backend = environment.open_backend()
     with listening_for_interrupt() as interruption:
-        options = with_a_model(options, environment, printer)
+        options, tuned = with_tuned_defaults(with_a_model(options, environment, printer))
+        if tuned is not None:
+            printer.line(tuned, "dim")
         models = choose_models(options, backend, printer)
         report = preflight_models(options, models, backend)
         refusal = report.refusal(force=force)
@@ -51,7 +58,7 @@ def run_once(
             raise refusal
         for finding in findings_to_show(report, verbose=output.verbose):
             printer.finding(finding)
-        request = engine_request(options, models, sampling)
+        request = replace(engine_request(options, models, sampling), grammar=grammar)
         if output.verbose:
             _be_verbose(printer, request, limits)
         with printer.progress() as progress:
@@ -162,6 +169,15 @@ def _findings_afterwards(engine: Engine, generation: Generation) -> list[Finding
     notice = engine.session.drafter.notice
     if notice:
         findings.append(Finding("warning", "context.draft_full", notice))
+    if generation.unfinished:
+        findings.append(
+            Finding(
+                "warning",
+                "sampling.grammar_unfinished",
+                f"the answer ends before its grammar lets it ({generation.finish_reason}): it is not complete",
+                hint=_WAYS_ON.get(generation.finish_reason or "interrupt"),
+            )
+        )
     statistics = generation.statistics
     silent = statistics.rounds > 1 and not statistics.drafted
     if engine.draft is not None and silent and engine.speculation == "on":
