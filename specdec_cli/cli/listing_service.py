@@ -15,8 +15,7 @@ from specdec_cli.registry.catalog import load_catalog
 from specdec_cli.registry.folders import user_models_file
 from specdec_cli.registry.resolve import Folders
 from specdec_cli.registry.store import Inventory, StoredModel, take_inventory
-from specdec_cli.ui.console import Printer
-from specdec_cli.ui.models_view import print_inventory, print_removal
+from specdec_cli.ui.inventory_view import print_inventory
 from specdec_cli.ui.sizes import size_text
 
 SCHEMA = 1
@@ -41,6 +40,8 @@ def run_list(environment: Environment, *, all_models: bool, json: bool) -> int:
 def run_remove(environment: Environment, names: Sequence[str], *, yes: bool, force: bool) -> int:
     """Say what goes and what stays, ask, delete; returns the exit code."""
     from specdec_cli.registry.removal import plan_removal, remove
+    from specdec_cli.ui.console import Printer
+    from specdec_cli.ui.models_view import print_removal
 
     printer = Printer(environment.stderr)
     plan = plan_removal(names, load_catalog(), force=force)

@@ -1,10 +1,8 @@
-"""Models and pairs as people see them: what is here, what would fit, what goes."""
+"""Recommendations and removals as people see them."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console
@@ -14,48 +12,13 @@ from rich.text import Text
 from specdec_cli.ui.console import Printer
 from specdec_cli.ui.sizes import size_text
 
-if TYPE_CHECKING:  # `list` has half a second, and needs only some of it
+if TYPE_CHECKING:
     from specdec_cli.hardware.values import Machine
     from specdec_cli.recommend import Recommendation
     from specdec_cli.registry.removal import RemovalPlan
-    from specdec_cli.registry.store import Inventory, StoredModel, StoredPair
 
 _SHOWN = 8
-_STATES = {
-    "here": "here",
-    "made on first use": "made on first use",
-    "partly here": "in part",
-    "not here": "no",
-}
 _FITS = {True: "yes", False: "no", None: "unknown"}
-
-
-def print_inventory(
-    inventory: Inventory,
-    fitting: Mapping[str, bool | None],
-    stream: TextIO,
-    *,
-    all_models: bool,
-    user_file: Path,
-) -> None:
-    """The pairs as a table; with `all_models`, also every model that is here."""
-    console = _console(stream)
-    table = _table("pair", "target", "here?", "size", "fits", "last used")
-    for stored in sorted(inventory.pairs, key=lambda stored: stored.state == "not here"):
-        table.add_row(*_pair_row(stored, fitting[stored.pair.name]))
-    console.print(table)
-    others = [model for model in inventory.models if all_models or not model.pairs]
-    if others and all_models:
-        models = _table("model", "size", "last used", "pairs", "fetched by")
-        for model in others:
-            models.add_row(*_model_row(model))
-        console.print(models)
-    elif others:
-        total = size_text(sum(model.bytes for model in others))
-        console.print(
-            Text(f"and {len(others)} models here that belong to no pair, {total}: --all lists them")
-        )
-    console.print(Text(f"add your own pairs in {user_file}", style="dim"), soft_wrap=True)
 
 
 def print_recommendations(ranked: Sequence[Recommendation], machine: Machine, stream: TextIO) -> None:
@@ -100,31 +63,6 @@ def print_removal(plan: RemovalPlan, printer: Printer) -> None:
             printer.line(f"keep   {item.model.label} · {size}: {item.kept_because}", "dim")
 
 
-def _pair_row(stored: StoredPair, fit: bool | None) -> tuple[str, ...]:
-    missing = stored.bytes_missing
-    size = size_text(stored.bytes_here) if stored.bytes_here else ""
-    if missing:
-        size = f"{size} + {size_text(missing)}" if size else f"{size_text(missing)} to get"
-    used = max((m.last_used for m in (stored.target, stored.draft) if m and m.last_used), default=None)
-    return (
-        stored.pair.name,
-        stored.target_entry.quant or "",
-        _STATES[stored.state],
-        size,
-        _FITS[fit],
-        _ago(used),
-    )
-
-
-def _model_row(model: StoredModel) -> tuple[str, ...]:
-    by = (
-        "specdec"
-        if model.fetched_by_specdec
-        else {"package": "pip", "path": "you"}.get(model.place, "another tool")
-    )
-    return model.label, size_text(model.bytes), _ago(model.last_used), ", ".join(model.pairs), by
-
-
 def _recommendation_row(recommendation: Recommendation) -> tuple[str, ...]:
     candidate, prediction = recommendation.candidate, recommendation.prediction
     drafted = prediction.speculative_tps if prediction is not None else None
@@ -137,18 +75,6 @@ def _recommendation_row(recommendation: Recommendation) -> tuple[str, ...]:
         _FITS[recommendation.fits],
         recommendation.why if not recommendation.fits else "",
     )
-
-
-def _ago(seconds: float | None, now: float | None = None) -> str:
-    """`3 days ago`; nothing for never."""
-    if seconds is None:
-        return ""
-    passed = max(0.0, (time.time() if now is None else now) - seconds)
-    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
-        count = int(passed // length)
-        if count:
-            return f"{count} {unit}{'s' if count > 1 else ''} ago"
-    return "just now"
 
 
 def _table(*columns: str) -> Table:
