@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from specdec_cli.assemble import Engine
 from specdec_cli.chat.answering import Answered, answered_turn, figures_of, generate_answer
 from specdec_cli.chat.context_budget import Meter, WhenFull, cannot_fit
 from specdec_cli.chat.conversation import Conversation
 from specdec_cli.chat.fitting import fit
-from specdec_cli.chat.model_files import missing_files
-from specdec_cli.chat.pace import PlainPace
-from specdec_cli.chat.ports import Loaded, Models, Prepared, Terminal
-from specdec_cli.chat.prompting import Prompt, PromptBuilder
+from specdec_cli.chat.model_slot import ModelSlot
+from specdec_cli.chat.ports import Loaded, Terminal
+from specdec_cli.chat.prompting import Prompt
 from specdec_cli.chat.session_document import SavedChat
 from specdec_cli.chat.session_files import SessionFile
 from specdec_cli.chat.thinking import ThinkingSplitter
@@ -45,7 +43,7 @@ class Shown:
 class Chat:
     """Everything one chat works on. Commands act on it; `ask` and `answer` run a turn."""
 
-    models: Models
+    slot: ModelSlot
     terminal: Terminal
     view: ChatView
     session: SessionFile
@@ -61,15 +59,15 @@ class Chat:
     """What was changed with `/set` and `/spec`, as typed."""
     attachments: list[str] = field(default_factory=list)
     """Texts of files that go out with the next message."""
-    loaded: Loaded | None = None
-    prompts: PromptBuilder | None = None
-    pace: PlainPace = field(default_factory=PlainPace)
     was_stopped: bool = False
     """Whether Ctrl-C ended the last answer."""
-    _prepared: Prepared | None = None
     _warned_of_context: bool = False
     _saving_failed: bool = False
-    _gone: set[Path] = field(default_factory=set)
+
+    @property
+    def loaded(self) -> Loaded | None:
+        """The models, while there are any."""
+        return self.slot.loaded
 
     @property
     def meter(self) -> Meter:
@@ -81,42 +79,14 @@ class Chat:
 
     def require_loaded(self) -> Loaded:
         """The models. Raises `SpecdecError` while there are none."""
-        if self.loaded is None:
-            raise SpecdecError("no model is loaded", hint="/pair NAME or /model PATH loads one")
-        return self.loaded
+        return self.slot.require()
 
     def open(self, changes: Mapping[str, object]) -> None:
         """Load other models, or the same ones with other options. The conversation goes on with them.
 
         Raises `SpecdecError`; the models of before are in use then, as far as they can still be loaded.
         """
-        before, prepared = self._prepared, self.models.prepare(changes)
-        self.close_models()
-        try:
-            self._load(prepared)
-        except (SpecdecError, KeyboardInterrupt) as error:
-            if before is None:
-                raise
-            self._go_back(before)
-            if isinstance(error, KeyboardInterrupt):
-                raise SpecdecError("loading was stopped") from error
-            raise
-
-    def _load(self, prepared: Prepared) -> None:
-        ended = self.terminal.answering()
-        try:
-            self.loaded = prepared.load()
-        finally:
-            ended()
-        self._prepared = prepared
-        self.prompts = PromptBuilder(self.loaded.engine.target)
-        self.pace = PlainPace()
-        self._gone = set()
-        self._apply(self.loaded.engine)
-        for finding in self.loaded.engine.findings:
-            self.view.warning(finding.message, finding.hint)
-        if not self.prompts.has_template:
-            self.view.note("this model carries no chat template: a plain transcript is used")
+        self.slot.open(changes, self._apply)
 
     def use_drafter(self, name: str) -> None:
         """Let another drafter propose, as far as its drafts usually go unless the user chose a length.
@@ -125,7 +95,7 @@ class Chat:
         """
         engine = self.require_loaded().engine
         engine.use_drafter(name, OFF_REASON)
-        chosen = self.settings.get("draft-max") or self.models.option("draft_max")
+        chosen = self.settings.get("draft-max") or self.slot.models.option("draft_max")
         longest = drafter_kind(name).draft_max if chosen is None else int(str(chosen))
         engine.use_draft_settings(draft_max=min(longest, engine.session.target.max_rows - 1))
         self.drafter = name
@@ -138,13 +108,6 @@ class Chat:
                 self.use_drafter(self.drafter)
             except SpecdecError as error:
                 self.view.warning(error.message, error.hint)
-
-    def _go_back(self, before: Prepared) -> None:
-        self.view.note("going back to the models of before")
-        try:
-            self._load(before)
-        except SpecdecError as error:
-            self.view.error(error)
 
     def ask(self, text: str) -> None:
         """Answer a new message. Raises `SpecdecError` when that cannot be done."""
@@ -175,10 +138,9 @@ class Chat:
 
         From the moment the model begins the message is in the saved conversation, whatever happens then.
         """
-        loaded, prompts = self.require_loaded(), self.prompts
-        assert prompts is not None
-        self._check_files(loaded)
-        fitted = fit(self, prompts, asking)
+        loaded = self.require_loaded()
+        self.slot.check_files()
+        fitted = fit(self, self.slot.require_prompts(), asking)
         if fitted is None:
             self.view.note("not sent")
             return False
@@ -188,7 +150,7 @@ class Chat:
         try:
             answered = self._generate(loaded, prompt)
         except SpecdecError:
-            self._forget_caches(loaded)
+            self.slot.forget_caches()
             self.conversation = instead_of or self.conversation
             raise
         self.was_stopped = answered.generation.finish_reason == "interrupt"
@@ -198,11 +160,6 @@ class Chat:
             return True
         self._take(prompt, answered, loaded)
         return True
-
-    def _check_files(self, loaded: Loaded) -> None:
-        for path in missing_files(loaded.files) - self._gone:
-            self._gone.add(path)
-            self.view.warning(f"{path} is gone from the disk; this chat goes on with what is loaded")
 
     def _generate(self, loaded: Loaded, prompt: Prompt) -> Answered:
         """Play the answer on the screen."""
@@ -226,7 +183,7 @@ class Chat:
                     interrupted,
                     on_prefilled=waiting.close,
                     on_pieces=on_pieces,
-                    on_round=self.pace.hear,
+                    on_round=self.slot.pace.hear,
                 )
             for part, text in splitter.finish():
                 drawing.write(part, text, False)
@@ -237,14 +194,12 @@ class Chat:
         return answered
 
     def _limits(self) -> GenerationSettings:
-        assert self.prompts is not None
-        return replace(self.limits, stop=(*self.limits.stop, *self.prompts.stop))
+        return replace(self.limits, stop=(*self.limits.stop, *self.slot.require_prompts().stop))
 
     def _take(self, prompt: Prompt, answered: Answered, loaded: Loaded) -> None:
         """Put the answer into the conversation, save it, say how it went."""
-        assert self.prompts is not None
-        self.prompts.remember(prompt, answered.text, answered.token_ids)
-        figures = figures_of(answered, self.pace, loaded.engine)
+        self.slot.require_prompts().remember(prompt, answered.text, answered.token_ids)
+        figures = figures_of(answered, self.slot.pace, loaded.engine)
         turn = answered_turn(self.conversation.turns[-1], prompt, answered, figures, loaded.title)
         self.conversation = self.conversation.answering(turn)
         self.save()
@@ -283,16 +238,3 @@ class Chat:
         self._saving_failed = False
         if renamed is not None:
             self.view.warning(f"another chat wrote to this session; this one goes on as {renamed}")
-
-    @staticmethod
-    def _forget_caches(loaded: Loaded) -> None:
-        """After an error in the middle of an answer: the next one decodes everything again."""
-        session = loaded.engine.session
-        session.target.cut(0)
-        session.committed = []
-
-    def close_models(self) -> None:
-        """Free everything native."""
-        loaded, self.loaded = self.loaded, None
-        if loaded is not None:
-            loaded.engine.close()

@@ -59,7 +59,7 @@ def _with_choices(name: str, scope: Scope, field: str, meaning: str, choices: tu
 
 def _sampling() -> list[Option]:
     """One option for each field of the sampling settings that a person can type."""
-    names = {"temperature": "temp", "penalty_last_n": "repeat-last-n"}
+    names = {"temperature": "temp", "dry_penalty_last_n": "dry-last-n"}
     meanings = {
         "temperature": "0 is greedy: always the most likely token",
         "top_k": "keep the K most likely tokens; 0 is off",
@@ -102,7 +102,8 @@ OPTIONS: dict[str, Option] = {
         Option("draft-threads", "load", "draft_threads", "CPU threads of the draft", _whole),
         Option("gpu-layers", "load", "gpu_layers", "target layers on the GPU; -1 is all", _whole),
         Option("draft-gpu-layers", "load", "draft_gpu_layers", "draft layers on the GPU; -1 is all", _whole),
-        _with_choices("kv-type", "load", "kv_type", "type of both KV caches", get_args(KvType)),
+        _with_choices("kv-type", "load", "kv_type", "type of the KV caches", get_args(KvType)),
+        _with_choices("draft-kv-type", "load", "draft_kv_type", "of the draft alone", get_args(KvType)),
         _with_choices("flash-attn", "load", "flash_attn", "for both models", get_args(FlashAttention)),
     )
 }

@@ -28,7 +28,7 @@ def value_of(chat: Chat, option: Option) -> str:
     elif option.scope == "drafting" and chat.loaded is not None:
         value = getattr(chat.loaded.engine.drafting, option.field)
     else:
-        value = chat.models.option(option.field)
+        value = chat.slot.models.option(option.field)
     if value is None:
         return "automatic"
     if isinstance(value, tuple):
@@ -70,7 +70,7 @@ def use_drafter(chat: Chat, name: str) -> None:
 
 def speculating_drafter(chat: Chat) -> str:
     """Who drafts when speculation is switched on: whom the command line named, else the draft model, else n-grams."""
-    named = chat.models.option(DRAFTER)
+    named = chat.slot.models.option(DRAFTER)
     if isinstance(named, str) and named not in (PLAIN, AUTO) and drafter_kind(named).speculates:
         return named
     return "model" if chat.require_loaded().engine.draft is not None else "ngram"

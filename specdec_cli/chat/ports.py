@@ -45,7 +45,7 @@ class Models(Protocol):
         """The models in use with these options changed. Raises `SpecdecError`; nothing has changed then."""
 
     def option(self, name: str) -> object:
-        """An option as it was last loaded."""
+        """An option as it was typed for what is loaded."""
 
     def check(self) -> None:
         """Print the preflight report for the models in use."""

@@ -79,5 +79,6 @@ def _changed(options: EngineOptions, changes: tuple[str, ...]) -> EngineOptions:
                 accept=None,
                 draft_threads=None,
                 draft_gpu_layers=None,
+                draft_kv_type=None,
             )
     return options

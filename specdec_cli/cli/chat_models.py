@@ -13,11 +13,13 @@ from specdec_cli.chat.chat import Interrupts
 from specdec_cli.chat.ports import Loaded, LoadedFile
 from specdec_cli.cli.chat_memory import options_that_fit
 from specdec_cli.cli.check_service import CheckOptions, check_pair
+from specdec_cli.cli.default_model import with_a_model
 from specdec_cli.cli.environment import Environment
 from specdec_cli.cli.models import ChosenModels, choose_models
 from specdec_cli.cli.requests import EngineOptions
 from specdec_cli.cli.run_preflight import findings_to_show, preflight_models
 from specdec_cli.cli.run_service import engine_request
+from specdec_cli.cli.tuned import with_tuned_defaults
 from specdec_cli.errors import SpecdecError
 from specdec_cli.preflight import PreflightReport
 from specdec_cli.registry.catalog import load_catalog
@@ -57,18 +59,22 @@ class ChatModels:
 
     def prepare(self, changes: Mapping[str, object]) -> PreparedModels:
         """Find and compare the models; memory is looked at when they are loaded, the old ones being gone then."""
-        options = replace(self.options, **cast(Any, dict(changes)))
-        options.validate()
+        typed = replace(self.options, **cast(Any, dict(changes)))
+        typed.validate()
+        typed = with_a_model(typed, self.environment, self.printer)
+        options, tuned = with_tuned_defaults(typed)
+        if tuned is not None:
+            self.printer.line(tuned, "dim")
         models = choose_models(options, self.backend, self.printer)
         report = preflight_models(options, models, self.backend)
         others = [finding for finding in report.findings if not finding.code.startswith(_MEMORY)]
         refusal = replace(report, findings=tuple(others)).refusal(force=self.force)
         if refusal is not None:
             raise refusal
-        return PreparedModels(self, options, models)
+        return PreparedModels(self, typed, options, models)
 
     def option(self, name: str) -> object:
-        """An option as it was last loaded."""
+        """An option as it was typed for what is loaded."""
         return getattr(self.options, name)
 
     def check(self) -> None:
@@ -86,8 +92,12 @@ class ChatModels:
 class PreparedModels:
     """Implements `chat.ports.Prepared`."""
 
-    def __init__(self, door: ChatModels, options: EngineOptions, models: ChosenModels) -> None:
+    def __init__(
+        self, door: ChatModels, typed: EngineOptions, options: EngineOptions, models: ChosenModels
+    ) -> None:
+        """`options`: what was typed, completed by what was tuned for this machine."""
         self._door = door
+        self._typed = typed
         self._options = options
         self._models = models
 
@@ -105,7 +115,7 @@ class PreparedModels:
                         raise
                     problem = error
                 else:
-                    self._door.options = options
+                    self._door.options = self._typed if options == self._options else options
                     return self._loaded(engine, options, models)
             options, models = self._smaller(options, models, problem, failed=not planned)
         raise SpecdecError(

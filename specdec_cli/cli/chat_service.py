@@ -14,6 +14,7 @@ from specdec_cli.chat.commands.keeping import show_history
 from specdec_cli.chat.context_budget import WhenFull
 from specdec_cli.chat.conversation import Conversation
 from specdec_cli.chat.folders import history_file, sessions_dir
+from specdec_cli.chat.model_slot import ModelSlot
 from specdec_cli.chat.option_table import OPTIONS, parse_value
 from specdec_cli.chat.options_in_use import restore_settings
 from specdec_cli.chat.plain_lines import PlainLines
@@ -121,7 +122,7 @@ def open_chat(
     if chat_options.system is not None:
         conversation = replace(conversation, system=chat_options.system or None)
     chat = Chat(
-        models=models,
+        slot=ModelSlot(models, view, terminal),
         terminal=terminal,
         view=view,
         session=session,
@@ -138,7 +139,7 @@ def open_chat(
         _welcome(chat)
         return run_chat(chat)
     finally:
-        chat.close_models()
+        chat.slot.close()
 
 
 def _session(options: ChatOptions, view: ChatView) -> tuple[SessionFile, SavedChat]:
@@ -176,13 +177,8 @@ def _with_saved(options: EngineOptions, saved: SavedChat, explicit: frozenset[st
 
 
 def _not_explicit(saved: SavedChat, explicit: frozenset[str]) -> dict[str, str]:
-    names = {"temperature": "temp", "penalty_last_n": "repeat_last_n"}
-
-    def parameter(name: str) -> str:
-        field = OPTIONS[name].field if name in OPTIONS else name
-        return names.get(field, field)
-
-    return {name: text for name, text in saved.settings.items() if parameter(name) not in explicit}
+    """Saved settings that the command line does not override; both use the same names."""
+    return {name: text for name, text in saved.settings.items() if name.replace("-", "_") not in explicit}
 
 
 def _terminal(environment: Environment) -> tuple[Terminal, Any]:
@@ -204,7 +200,7 @@ def _terminal(environment: Environment) -> tuple[Terminal, Any]:
 
     completer = ChatCompleter(
         sessions=lambda: session_names(sessions_dir()),
-        pairs=lambda: chats[0].models.pair_names() if chats else [],
+        pairs=lambda: chats[0].slot.models.pair_names() if chats else [],
     )
     return LineEditor(history_file(), completer, state_line), chats.append
 

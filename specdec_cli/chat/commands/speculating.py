@@ -48,7 +48,7 @@ def stats(chat: Chat, argument: str) -> None:
 def check(chat: Chat, argument: str) -> None:
     """The report of `specdec check` for the models in use."""
     no_argument("check", argument)
-    chat.models.check()
+    chat.slot.models.check()
 
 
 def model(chat: Chat, argument: str) -> None:
@@ -67,7 +67,7 @@ def pair(chat: Chat, argument: str) -> None:
     """Show the pairs, or load another one."""
     if not argument:
         _show_models(chat)
-        chat.view.note("pairs: " + ", ".join(chat.models.pair_names()))
+        chat.view.note("pairs: " + ", ".join(chat.slot.models.pair_names()))
         return
     _switch(chat, {"pair": argument, "target": None, "draft": None})
 
