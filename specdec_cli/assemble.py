@@ -89,12 +89,6 @@ def _assemble(
     draft, draft_context = None, None
     if kind.needs.own_context or (kind.welcomes_draft_model and request.draft is not None):
         draft, draft_context = _open_draft(backend, request, target, n_ctx, progress, opened)
-        if not can_roll_back(draft_context, probe_token(draft)):
-            raise SpecdecError(
-                f"{draft.path.name} cannot draft: its memory cannot drop rejected tokens",
-                hint="choose another draft, or --drafter none",
-                code="arch.no_rollback",
-            )
 
     rule = accept_rule(drafting, request.sampling, draft_context is not None)
     sampler = make_sampler(request.sampling, target.text)
@@ -183,6 +177,12 @@ def _open_draft(
     size = min(n_ctx, draft.n_ctx_train) if draft.n_ctx_train else n_ctx
     context = draft.new_context(replace(request.draft_settings, n_ctx=size), max_rows=1)
     opened.append(context.close)
+    if not can_roll_back(context, probe_token(draft)):
+        raise SpecdecError(
+            f"{draft.path.name} cannot draft: its memory cannot drop rejected tokens",
+            hint="choose another draft, or --drafter none",
+            code="arch.no_rollback",
+        )
     return draft, context
 
 

@@ -13,6 +13,8 @@ from specdec_cli.gguf.header import ModelHeader
 from specdec_cli.gguf.reader import read_header
 from specdec_cli.protocols import Backend
 from specdec_cli.registry.derive import DeriveProgress
+from specdec_cli.registry.folders import cache_dir
+from specdec_cli.registry.records import mark_used
 from specdec_cli.registry.resolve import Folders, ResolvedModel, make_ready
 from specdec_cli.ui.console import Printer
 
@@ -49,7 +51,9 @@ def choose_models(options: EngineOptions, backend: Backend, printer: Printer) ->
     if options.drafter is not None and not drafter_kind(options.drafter).uses_draft_model:
         draft = None
     chosen_target = _ready(target, backend, printer)
-    return ChosenModels(chosen_target, _ready(draft, backend, printer) if draft is not None else None)
+    chosen_draft = _ready(draft, backend, printer) if draft is not None else None
+    mark_used([model.path for model in (chosen_target, chosen_draft) if model is not None], cache_dir())
+    return ChosenModels(chosen_target, chosen_draft)
 
 
 def _ready(model: ResolvedModel, backend: Backend, printer: Printer) -> ChosenModel:
