@@ -15,12 +15,12 @@ LIKELY = "grammar-text"
 """Source of drafts whose text is forced, but not how it is cut into tokens."""
 
 _BYTES_PER_TOKEN = 6
-_INNER, _LAST, _ONLY = range(3)
-"""Kinds of tokens: within the forced text; at its end, where the model may prefer one that goes on; and the only
-one that is allowed."""
-_SUCCESS = (0.9, 0.6, 1.0)
+_INNER, _LAST, _ASTRAY, _ONLY = range(4)
+"""Kinds of tokens: within the forced text; at its end, where the model may prefer one that goes on; after a wrong
+one, where the model wanted another word and spells this one out; and the only one that is allowed."""
+_SUCCESS = (0.9, 0.6, 0.4, 1.0)
 _GAIN = 0.1
-_LEAST = 0.4
+_LEAST = 0.35
 """Drafting ends before a token that is right less often than this."""
 
 
@@ -50,16 +50,18 @@ class ForcedDrafter:
         self._goes_on = False
         """Whether the forced text may be longer than `_ahead`."""
         self._guesses: list[_Guess] = []
+        self._is_astray = False
 
     def begin(self, tokens: Sequence[int]) -> None:
         """Another text, and the grammar anew."""
-        self._ahead, self._guesses = b"", []
+        self._ahead, self._guesses, self._is_astray = b"", [], False
 
     def observe(self, tokens: Sequence[int]) -> None:
         """`tokens` were committed: learn how the model cuts its text, whether the guess was proposed or not."""
         for guess, actual in zip(self._guesses, tokens, strict=False):
             right = guess.token == actual
             self._success[guess.kind] += _GAIN * (right - self._success[guess.kind])
+            self._is_astray = not right
             if not right:
                 break
         self._guesses = []
@@ -93,6 +95,8 @@ class ForcedDrafter:
             start += len(self._text.piece(token))
             if self._pieces.has_one_beginning(rest):
                 kind = _ONLY
+            elif self._is_astray and not guesses:
+                kind = _ASTRAY
             else:
                 kind = _LAST if start == len(self._ahead) else _INNER
             guesses.append(_Guess(token, kind))
@@ -116,6 +120,8 @@ class ForcedDrafter:
             chosen.append(guess)
             if budget.keep_going and not budget.keep_going(len(chosen), self._success[guess.kind]):
                 break
+        if not chosen:
+            return Draft()
         return Draft.chain(
             [guess.token for guess in chosen],
             confidences=[self._success[guess.kind] for guess in chosen],

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from specdec_cli.errors import EngineFault
 from specdec_cli.sampling.candidates import Candidates, LogitRow, check_peak
 from specdec_cli.sampling.chain import run_chain, top_k, with_temperature, xtc_is_on
-from specdec_cli.sampling.constraint import Constraint, allowed_candidates
+from specdec_cli.sampling.constraint import Constraint, allowed_candidates, allowed_nucleus
 from specdec_cli.sampling.distribution import Distribution
 from specdec_cli.sampling.edits import LogitEdits
 from specdec_cli.sampling.race import race
@@ -39,6 +40,8 @@ class Sampler:
         self.needs_history = self._edits.needs_history
         """Whether the tokens of `history` matter, or only how many there are."""
         self._uses_chance = xtc_is_on(settings)
+        self._has_nucleus = settings.typical_p >= 1 and (settings.top_p < 1 or settings.min_p > 0)
+        self._after_nucleus = replace(settings, top_p=1.0)
         # Typical-p and XTC may drop the most likely token: greedy is then not the largest logit.
         self._is_argmax = self.is_greedy and not self._uses_chance and settings.typical_p >= 1
 
@@ -56,7 +59,7 @@ class Sampler:
                 raise EngineFault("XTC is on, and its distribution was asked for without the random source")
             chance = random.uniform(len(history), XTC)
         row = self._edits.apply(logits_row, history)
-        candidates = run_chain(self._first(row, constraint), self.settings, chance)
+        candidates = self._candidates(row, constraint, chance)
         return with_temperature(candidates, self.settings.temperature)
 
     def choose(
@@ -82,7 +85,11 @@ class Sampler:
         check_peak(float(row[token]))
         return token
 
-    def _first(self, row: LogitRow, constraint: Constraint | None) -> Candidates:
+    def _candidates(self, row: LogitRow, constraint: Constraint | None, chance: float) -> Candidates:
+        settings = self.settings
         if constraint is None:
-            return top_k(row, self.settings.top_k)
-        return allowed_candidates(row, constraint, max(self.settings.top_k, 0))
+            return run_chain(top_k(row, settings.top_k), settings, chance)
+        if settings.top_k > 0 or not self._has_nucleus:
+            return run_chain(allowed_candidates(row, constraint, max(settings.top_k, 0)), settings, chance)
+        nucleus = allowed_nucleus(row, constraint, settings.top_p, settings.min_p)
+        return run_chain(nucleus, self._after_nucleus, chance)
