@@ -39,7 +39,10 @@ def check(
     json: options.Json = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print the verdict and nothing else.")] = False,
 ) -> int:
-    """Say whether a pair will work, how much memory it takes where, and how fast it will be."""
+    """Say whether a pair works, fits and pays.
+
+    Compatibility, memory by device and predicted speed, from headers alone; nothing is loaded.
+    """
     from specdec_cli.cli.check_service import CheckOptions, run_check
     from specdec_cli.cli.requests import EngineOptions
 

@@ -17,7 +17,10 @@ def list_models(
     ] = False,
     json: options.Json = False,
 ) -> int:
-    """List the pairs, which are here, their sizes, whether they fit this machine, when last used."""
+    """List the pairs and models that are here.
+
+    With sizes, whether they fit this machine, and when they were last used.
+    """
     from specdec_cli.cli.listing_service import run_list
 
     environment: Environment = context.obj
@@ -32,7 +35,7 @@ def remove_models(
     yes: Annotated[bool, typer.Option("-y", "--yes", help="Do not ask.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Also files that another tool has fetched.")] = False,
 ) -> int:
-    """Delete downloaded and derived models; what another pair or tool needs is kept."""
+    """Delete models; what others need is kept."""
     from specdec_cli.cli.listing_service import run_remove
 
     environment: Environment = context.obj

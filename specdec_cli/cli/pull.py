@@ -35,7 +35,10 @@ def pull(
     json: options.Json = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no summary.")] = False,
 ) -> int:
-    """Download models: check them by their headers, then fetch, resume and verify the files."""
+    """Download models, checked by their headers.
+
+    Interrupted downloads resume; sizes and hashes are verified.
+    """
     from specdec_cli.cli.pull_service import PullOptions, pull_models
 
     environment: Environment = context.obj

@@ -22,7 +22,10 @@ def recommend(
     ] = None,
     json: options.Json = False,
 ) -> int:
-    """Rank the known pairs for this machine: what fits, how good it is, how fast."""
+    """Rank the known pairs for this machine.
+
+    By what fits, how good its target is and how fast it will be.
+    """
     from specdec_cli.cli.recommend_service import run_recommend
 
     environment: Environment = context.obj
