@@ -95,8 +95,22 @@ class BenchSettings:
     """Of each answer."""
 
 
+@dataclass(frozen=True)
+class TuneSettings:
+    """What a tuning tries, and how much each of its questions measures."""
+
+    tasks: tuple[str, ...] = ("code", "chat", "edit")
+    runs: int = 2
+    """Prompts per task."""
+    max_tokens: int = 64
+    lengths: tuple[int, ...] = (1, 2, 3, 4, 6, 8, 12, 16)
+    """Of drafts."""
+    kv_types: tuple[KvType, ...] = ("f16", "q8_0")
+
+
 DEFAULT_SAMPLING = SamplingSettings()
 DEFAULT_CONTEXT = ContextSettings()
 DEFAULT_DRAFT = DraftSettings()
 DEFAULT_GENERATION = GenerationSettings()
 DEFAULT_BENCH = BenchSettings()
+DEFAULT_TUNE = TuneSettings()

@@ -48,6 +48,7 @@ class Stage:
     models: ChosenModels
     placement: Placement
     interruption: Interruption
+    clock: Callable[[], float]
 
 
 @contextmanager
@@ -64,7 +65,8 @@ def stage(
             raise refusal
         for finding in findings_to_show(report, verbose=False):
             printer.finding(finding)
-        yield Stage(backend, printer, models, placement_of(options, models), interruption)
+        placement = placement_of(options, models)
+        yield Stage(backend, printer, models, placement, interruption, environment.clock)
 
 
 def run_bench_command(environment: Environment, options: EngineOptions, bench: BenchOptions) -> int:
@@ -88,6 +90,7 @@ def run_bench_command(environment: Environment, options: EngineOptions, bench: B
                 interrupted=ready.interruption,
                 progress=progress,
                 announce=lambda text: printer.line(text, "dim"),
+                clock=ready.clock,
             )
     _give_out(environment, report, bench)
     if report.interrupted:
@@ -104,7 +107,9 @@ def open_rig(ready: Stage, draft_max: int) -> Iterator[tuple[Rig, Callable[[str,
             progress(what, fraction)
             return not ready.interruption()
 
-        rig = Rig(ready.backend, draft_max, profiles=cache_dir() / "profiles", loading=loading)
+        rig = Rig(
+            ready.backend, draft_max, profiles=cache_dir() / "profiles", loading=loading, clock=ready.clock
+        )
         try:
             yield rig, progress
         finally:
@@ -164,7 +169,7 @@ def _model(model: ChosenModel) -> dict[str, Any]:
 def _profile(environment: Environment, ready: Stage, bench: BenchOptions) -> int:
     with open_rig(ready, _PROFILE_DRAFT) as (rig, progress):
         progress("measuring what rows cost", None)
-        profile = measure_profile(rig, ready.placement, prompts_of(bench.task_names[0])[0])
+        profile = measure_profile(rig, ready.placement, prompts_of(bench.task_names[0])[0], ready.clock)
     document = {"schema": SCHEMA, **about_document(ready, {}), "profile": profile.to_json()}
     if bench.json != STDOUT:
         print_profile(profile_rows(profile), draft_steps(profile), profile.depth, environment.stdout)

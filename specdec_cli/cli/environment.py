@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 if TYPE_CHECKING:  # numpy has no place in `specdec --help`
@@ -28,6 +29,8 @@ class Environment:
     variables: Mapping[str, str] = field(default_factory=lambda: os.environ)
     open_backend: Callable[[], Backend] = _llama_backend
     """Called once by a command that needs the native engine."""
+    clock: Callable[[], float] = perf_counter
+    """Seconds, for whatever measures."""
 
     @property
     def stdin_is_terminal(self) -> bool:

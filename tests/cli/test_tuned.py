@@ -110,6 +110,6 @@ def test_run_uses_them_and_says_so(tmp_path: Path) -> None:
     stdout, stderr = run()
     for words in ("as tuned for this machine: drafter model", "threads=4", "kv_type=f32", "draft_max=3"):
         assert words in stderr
-    untuned_stdout, untuned = run("--drafter", "none", "--threads", "1", "--kv-type", "bf16")
+    untuned_stdout, untuned = run("--drafter", "auto", "--threads", "1", "--kv-type", "bf16")
     assert "as tuned" not in untuned
     assert untuned_stdout == stdout
