@@ -10,11 +10,15 @@ from typing import Any
 
 import typer
 
-from specdec_cli.cli import check, doctor, listing, pull, recommend, run
+from specdec_cli.cli import bench, chat, check, doctor, listing, pull, recommend, run, tune, verify
 
 COMMANDS: tuple[tuple[str, Callable[..., int]], ...] = (
     ("run", run.run),
+    ("chat", chat.chat),
     ("check", check.check),
+    ("verify", verify.verify),
+    ("bench", bench.bench),
+    ("tune", tune.tune),
     ("recommend", recommend.recommend),
     ("pull", pull.pull),
     ("list", listing.list_models),
