@@ -175,7 +175,7 @@ def _check_recursion(text: str, rules: dict[str, Rule], nullable: set[str]) -> N
     firsts: dict[str, list[tuple[Reference, int]]] = {}
     for rule in rules.values():
         _check_repetitions(text, rule.alternatives, nullable)
-        firsts[rule.name] = list(_first_references(rule.alternatives, nullable, 1))
+        firsts[rule.name] = list(_first_references(rule.alternatives, nullable, 0))
     depth: dict[str, int] = {}
     for name in rules:
         _follow_firsts(text, name, firsts, depth)

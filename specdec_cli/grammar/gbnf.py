@@ -143,11 +143,10 @@ class _Reader(Cursor):
 
     def _bounds(self, nested: bool) -> tuple[int, int | None]:
         """What `*`, `+`, `?` or `{m,n}` says; the place moves behind it."""
-        character = self.peek()
+        opened, character = self.at, self.peek()
         self.at += 1
         if character != "{":
             return {"*": (0, None), "+": (1, None), "?": (0, 1)}[character]
-        opened = self.at
         self.space(newlines=nested)
         least = self.integer()
         most: int | None = least

@@ -63,7 +63,9 @@ def unfinished(text: bytes) -> bytes | None:
             decoder.decode(text)
         except UnicodeDecodeError:
             return None
-        return decoder.getstate()[0]
+        rest = decoder.getstate()[0]
+        # Python waits for the third byte before it refuses a surrogate.
+        return None if rest[:1] == b"\xed" and rest[1:] >= b"\xa0" else rest
     return b""
 
 
