@@ -14,6 +14,7 @@ user's file ─┴► catalog ─ Pair ─► package (PyPI) ────► fil
 - `hub`, `hub_errors`: the Hub through its own client. `remote`, `kept_headers`: headers by range requests, kept.
 - `download`, `fetch`: `pull`: resumed after a kill, verified, then linked into the Hub's ordinary cache.
 - `store`, `removal`, `records`: what is here, who fetched it, when it was last used; removing it.
+- `tuned`: what `specdec tune` found best for a pair on this machine.
 
 `hub`, `hub_errors`, `remote`, `fetch` and `download` load `huggingface_hub`; the others must not: models that are here
 work without it. Every error has a code of `problems.py`.
