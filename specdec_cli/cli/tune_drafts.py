@@ -17,7 +17,7 @@ from specdec_cli.registry.resolve import Folders, make_ready, resolve_entry
 def other_drafts(options: EngineOptions, models: ChosenModels, backend: Backend) -> dict[str, Path]:
     """Files by reference: smaller than the target, compatible with it, here or made from what is here.
 
-    None where the user named the draft himself.
+    Empty where the user named the draft himself.
     """
     if options.draft is not None:
         return {}
