@@ -19,6 +19,7 @@ from prompt_toolkit.styles import Style
 
 from specdec_cli.chat.input_text import is_open_block
 from specdec_cli.chat.line_history import KeptHistory
+from specdec_cli.chat.paste_parser import read_pastes_fast
 from specdec_cli.chat.pasting import Pastes
 from specdec_cli.chat.quiet_terminal import without_echo
 
@@ -37,6 +38,7 @@ class LineEditor:
         self._state_line = state_line
         self._leaving = False
         self._input = create_input()
+        read_pastes_fast(self._input)
         self._session: PromptSession[str] = PromptSession(
             input=self._input,
             history=KeptHistory(history),
@@ -45,7 +47,7 @@ class LineEditor:
             auto_suggest=AutoSuggestFromHistory(),
             key_bindings=self._key_bindings(),
             multiline=True,
-            prompt_continuation=lambda width, _line, _wrapped: "· ".rjust(width),
+            prompt_continuation=lambda _width, _line, wrapped: "  " if wrapped else "· ",
             bottom_toolbar=self._toolbar,
             reserve_space_for_menu=6,
             editing_mode=EditingMode.EMACS,
@@ -57,10 +59,7 @@ class LineEditor:
     def read(self, default: str = "") -> str:
         """The next message or command, pastes whole. Raises `EOFError` when the user leaves."""
         self._leaving = False
-        try:
-            return self._pastes.expand(self._session.prompt([("class:prompt", "> ")], default=default))
-        finally:
-            self._pastes.clear()
+        return self._pastes.expand(self._session.prompt([("class:prompt", "> ")], default=default))
 
     def choose(self, question: str, choices: Mapping[str, str], default: str) -> str:
         """By number or by the beginning of the word; Enter, Ctrl-C and Ctrl-D take the default."""

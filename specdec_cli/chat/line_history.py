@@ -9,6 +9,8 @@ from pathlib import Path
 
 from prompt_toolkit.history import FileHistory
 
+from specdec_cli.chat.pasting import has_mark
+
 _MOST_LINES = 2000
 _LONGEST = 20_000
 
@@ -30,6 +32,6 @@ class KeptHistory(FileHistory):
 
     def store_string(self, string: str) -> None:
         """Append one."""
-        if len(string) <= _LONGEST:
+        if len(string) <= _LONGEST and not has_mark(string):
             with contextlib.suppress(OSError, UnicodeError):
                 super().store_string(string)

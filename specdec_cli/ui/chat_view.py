@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TextIO
 
 from rich.console import Console
@@ -15,6 +16,9 @@ from specdec_cli.ui.chat_answer import AnswerView
 from specdec_cli.ui.chat_text import two_columns, visible
 from specdec_cli.ui.console import Printer
 from specdec_cli.ui.markdown_stream import MarkdownStream
+
+_A_MOMENT = 0.4
+"""Seconds."""
 
 
 class ChatView:
@@ -88,9 +92,20 @@ class ChatView:
             self._console.print(Text(visible(answer) if self.on_terminal else answer))
         self.stdout.flush()
 
-    def waiting(self, text: str) -> AbstractContextManager[object]:
-        """A line that moves while something takes time; nothing where nobody watches."""
+    @contextmanager
+    def waiting(self, text: str) -> Iterator[None]:
+        """A line that moves while something takes longer than a moment; nothing where nobody watches."""
         console = self.printer.console
         if self.printer.quiet or not (console.is_terminal and self.on_terminal):
-            return nullcontext()
-        return console.status(Text(text, style="dim"))
+            yield
+            return
+        status = console.status(Text(text, style="dim"))
+        timer = threading.Timer(_A_MOMENT, status.start)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            timer.join()
+            status.stop()
