@@ -22,16 +22,17 @@ SHORT = ("-n", "12")
 
 
 def chat(
-    pair: tuple[Path, Path],
+    pair: tuple[Path, Path | None],
     *lines: str,
     options: tuple[object, ...] = SHORT,
     backend: ToyBackend | None = None,
 ) -> CliResult:
-    """Type these lines into a chat without a terminal."""
+    """Type these lines into a chat without a terminal; the pair may lack a draft."""
     chosen = backend or ToyBackend(target_logits=WORDS)
     return run_cli(
         "chat",
-        *("--target", pair[0], "--draft", pair[1]),
+        *("--target", pair[0]),
+        *(("--draft", pair[1]) if pair[1] is not None else ()),
         *options,
         backend=lambda: chosen,
         stdin="\n".join(lines).encode(),
