@@ -14,7 +14,6 @@ _OTHER_CODES: dict[str, str] = {
     "context.full": "The cache cannot hold what should be decoded.",
     "context.prompt_too_long": "The prompt leaves no room for an answer.",
     "context.draft_full": "The draft's context is full; drafting has stopped.",
-    "file.changed": "A model file is another one, or gone, since the conversation began.",
     "file.header_from_cache": "The Hub could not be asked; a header read earlier serves.",
     "file.made_on_first_use": "llama.cpp makes the file from another one when it is first run.",
     "file.load": "llama.cpp cannot load the file; the message has its reason.",
