@@ -20,7 +20,7 @@ from specdec_cli.settings import AcceptRule, SamplingSettings
 _SEEDED_PROMPTS = 6
 _SEEDS_EACH = 2
 _SEEDED_TOKENS = 24
-_SAMPLED_PROMPTS = 4
+_SAMPLED_PROMPTS = 8
 
 Progress = Callable[[str, float], None]
 """Hears what is being proved, and how much of that part is done, 0 … 1."""
@@ -75,11 +75,10 @@ def prove(
     )
     sampled = None
     if plan.samples:
-        open_ended = [index for index, prompt in enumerate(prompts) if prompt.kind == "chat"] or list(varied)
         sampled = prove_sampled(
             subject,
             tokens,
-            open_ended[:_SAMPLED_PROMPTS],
+            one_of_each_kind(prompts, _SAMPLED_PROMPTS),
             plan.samples,
             plan.accept,
             plan.seed,

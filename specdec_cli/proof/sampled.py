@@ -1,18 +1,21 @@
-"""Sampling: the first tokens of many answers, plain decoding's sample against the drafted one."""
+"""Sampling: the first tokens of many answers, plain decoding's sample against the drafted one.
+
+This part is about chance: drafter, sampler and judge are the real ones, and so are the logits, but what was decoded
+once is remembered, so that thousands of answers cost little more than their differing beginnings. (Caches that are
+cut and filled again are on trial in the other parts.)
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 from specdec_cli.proof.report import SampledReport, ShareDifference
 from specdec_cli.proof.subject import Subject
 from specdec_cli.proof.two_sample import ENDED, RARE, Beginnings, Cell, compare
-from specdec_cli.sampling.random_source import RandomSource
 from specdec_cli.settings import AcceptRule, SamplingSettings
 
-FIRST_TOKENS = 4
-"""Enough for a draft to be accepted, rejected and followed by another; few, so that many answers are cheap."""
+FIRST_TOKENS = 3
+"""Enough for a draft to be accepted, rejected and followed by another; few, so that many answers begin alike."""
 
 
 def prove_sampled(
@@ -34,15 +37,18 @@ def prove_sampled(
     pairs: list[tuple[Beginnings, Beginnings]] = []
     drafted, accepted = 0, 0
     for number, index in enumerate(chosen):
-        seeds = range(seed + 2 * number * samples, seed + 2 * (number + 1) * samples)
-        plain = plain_beginnings(subject, tokens[index], seeds[::2], FIRST_TOKENS)
+        plain: list[tuple[int, ...]] = []
         found: list[tuple[int, ...]] = []
-        for run, other_seed in enumerate(seeds[1::2]):
-            engine.use_sampling(SamplingSettings(temperature=1.0, seed=other_seed))
-            answer = subject.drafted(tokens[index], FIRST_TOKENS)
-            found.append(answer.tokens)
-            drafted, accepted = drafted + answer.drafted, accepted + answer.accepted
-            progress((number + (run + 1) / samples) / len(chosen))
+        with subject.remembering():
+            for run in range(samples):
+                first_seed = seed + 2 * (number * samples + run)
+                engine.use_sampling(SamplingSettings(temperature=1.0, seed=first_seed))
+                plain.append(subject.plain(tokens[index], FIRST_TOKENS).tokens)
+                engine.use_sampling(SamplingSettings(temperature=1.0, seed=first_seed + 1))
+                answer = subject.drafted(tokens[index], FIRST_TOKENS)
+                found.append(answer.tokens)
+                drafted, accepted = drafted + answer.drafted, accepted + answer.accepted
+                progress((number + (run + 1) / samples) / len(chosen))
         pairs.append((plain, found))
     comparison = compare(pairs, FIRST_TOKENS, seed)
     return SampledReport(
@@ -55,36 +61,6 @@ def prove_sampled(
         p_value=comparison.p_value,
         largest=_shown(subject, comparison.largest, chosen),
     )
-
-
-def plain_beginnings(
-    subject: Subject, prompt: Sequence[int], seeds: Sequence[int], length: int
-) -> list[tuple[int, ...]]:
-    """The first tokens of plain decoding's answers with these seeds, in no order of theirs.
-
-    Plain decoding meets the same row after the same text whatever the seed, so a text that several answers share
-    is decoded once.
-    """
-    session, text = subject.engine.session, subject.engine.target.text
-    subject.start(prompt)
-    begun: list[tuple[int, ...]] = []
-
-    def grow(so_far: list[int], group: Sequence[int]) -> None:
-        session.target.cut(len(so_far) - 1)
-        row = session.target.decode((so_far[-1],), 1)[0]
-        by_token: dict[int, list[int]] = defaultdict(list)
-        for seed in group:
-            by_token[session.sampler.choose(row, so_far, RandomSource(seed))].append(seed)
-        for token, those in by_token.items():
-            longer = [*so_far, token]
-            if len(longer) == len(prompt) + length or text.is_end_of_generation(token):
-                begun.extend([tuple(longer[len(prompt) :])] * len(those))
-            else:
-                grow(longer, those)
-
-    grow(list(prompt), seeds)
-    session.settle()
-    return begun
 
 
 def _shown(subject: Subject, cell: Cell | None, chosen: Sequence[int]) -> ShareDifference | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from specdec_cli.draft.catalog import PLAIN, drafter_kind
 from specdec_cli.engine.engine import Engine
 from specdec_cli.errors import UsageProblem
+from specdec_cli.proof.remembering import RememberingContext
 from specdec_cli.proof.report import ShownToken
 from specdec_cli.protocols import ModelContext
 from specdec_cli.settings import ContextSettings, GenerationSettings
@@ -79,6 +80,21 @@ class Subject:
         self.engine.use_drafter(self.drafter, fresh=True)
         if self.engine.parts.draft_context is not None:
             self.engine.parts.draft_context.cut(0)
+
+    @contextmanager
+    def remembering(self) -> Iterator[None]:
+        """Inside the block, neither model decodes anything twice. Empties both caches, before and after."""
+        engine, target, parts = self.engine, self.engine.session.target, self.engine.parts
+        engine.session.target = RememberingContext(target)
+        if parts.draft_context is not None:
+            engine.parts = replace(parts, draft_context=RememberingContext(parts.draft_context))
+        try:
+            self.forget()
+            yield
+        finally:
+            engine.session.target = target
+            engine.parts = replace(engine.parts, draft_context=parts.draft_context)
+            self.forget()
 
     @contextmanager
     def fresh_target(self) -> Iterator[ModelContext]:

@@ -4,6 +4,9 @@ Under the null hypothesis it does not matter which answer is in which sample, so
 are is one of equally likely values: those of all ways to deal the answers out anew. The p-value is the share of the
 ways that differ at least as much. It is exact for any sample size, also though the tokens of one answer depend on one
 another: answers are dealt whole. Answers to different prompts are never mixed.
+
+The statistic is taken for each position of an answer, over all prompts; what counts is the position at which it stands
+out most. (A mistake shows at the first token most clearly, and the sum over all tokens would dilute it.)
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -52,25 +56,42 @@ class Comparison:
 def compare(pairs: Sequence[tuple[Beginnings, Beginnings]], length: int, seed: int) -> Comparison:
     """Compare the first and the second sample of each prompt, of equal size, over the first `length` tokens."""
     random = np.random.default_rng(seed)
-    observed, dealt = 0.0, np.zeros(PERMUTATIONS)
+    # Row 0: the samples as they are; the others: the answers dealt anew.
+    statistics = np.zeros((1 + PERMUTATIONS, length))
     cells: list[Cell] = []
     for prompt, (first, second) in enumerate(pairs):
         names, table = _table([*first, *second], length)
         totals = table.sum(axis=0)
+        positions = np.array([position for position, _token in names])
         in_first = np.zeros((1, len(table)), dtype=np.float32)
         in_first[0, : len(first)] = 1
-        weights = _weights(in_first, table, totals)[0]
-        observed += float(weights.sum())
-        for start in range(0, PERMUTATIONS, _AT_ONCE):
-            count = min(_AT_ONCE, PERMUTATIONS - start)
-            deals = random.permuted(np.repeat(in_first, count, axis=0), axis=1)
-            dealt[start : start + count] += _weights(deals, table, totals).sum(axis=1)
+        weights = _weights(in_first, table, totals)
+        _add(statistics[:1], weights, positions)
+        for start in range(1, 1 + PERMUTATIONS, _AT_ONCE):
+            part = statistics[start : start + _AT_ONCE]
+            deals = random.permuted(np.repeat(in_first, len(part), axis=0), axis=1)
+            _add(part, _weights(deals, table, totals), positions)
         shares = np.stack((in_first[0] @ table, (1 - in_first[0]) @ table)) / len(first)
-        for (position, token), weight, (one, other) in zip(names, weights, shares.T, strict=True):
+        for (position, token), weight, (one, other) in zip(names, weights[0], shares.T, strict=True):
             cells.append(Cell(prompt, position, token, float(one), float(other), float(weight)))
-    at_least = int(np.sum(dealt >= observed - 1e-6 * max(1.0, observed)))
+    standing_out = _standard(statistics).max(axis=1)
+    at_least = int(np.sum(standing_out >= standing_out[0] - 1e-6))
     largest = max(cells, key=lambda cell: cell.weight, default=None)
-    return Comparison((1 + at_least) / (1 + PERMUTATIONS), largest)
+    return Comparison(at_least / (1 + PERMUTATIONS), largest)
+
+
+def _add(
+    statistics: npt.NDArray[np.float64], weights: npt.NDArray[np.float32], positions: npt.NDArray[Any]
+) -> None:
+    """Add the weights of the columns of each position to its statistic. Both arrays have a row for each deal."""
+    for position in np.unique(positions):
+        statistics[:, position] += weights[:, positions == position].sum(axis=1)
+
+
+def _standard(statistics: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Each column in standard deviations from its mean; 0 where nothing varies."""
+    deviation = statistics.std(axis=0)
+    return np.asarray((statistics - statistics.mean(axis=0)) / np.where(deviation > 1e-9, deviation, np.inf))
 
 
 def _table(answers: Beginnings, length: int) -> tuple[list[tuple[int, int]], npt.NDArray[np.float32]]:
