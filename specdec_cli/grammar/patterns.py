@@ -17,9 +17,11 @@ _DIGITS: Ranges = [(0x30, 0x39)]
 _WORD: Ranges = [(0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A)]
 _BLANK: Ranges = [
     *((0x09, 0x0D), (0x20, 0x20), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A), (0x2028, 0x2029)),
-    *((0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000), (0xFEFF, 0xFEFF)),
+    *((0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000)),
 ]
 _CLASSES = {"d": _DIGITS, "w": _WORD, "s": _BLANK}
+_PERHAPS = {"d": [(0x80, _LAST)], "w": [(0x80, _LAST)], "s": [(0x85, 0x85), (0xFEFF, 0xFEFF)]}
+"""What some languages count to these classes: neither the class nor its opposite writes it."""
 _CONTROLS = {"t": 0x09, "n": 0x0A, "v": 0x0B, "f": 0x0C, "r": 0x0D, "0": 0x00}
 _HEX_LENGTHS = {"x": 2, "u": 4}
 _QUANTIFIERS = ("*", "+", "?")
@@ -151,7 +153,7 @@ class _Pattern:
         if kind in _CLASSES:
             return _CLASSES[kind]
         if kind.lower() in _CLASSES:
-            return _without(_EVERYTHING, _CLASSES[kind.lower()])
+            return _without(_EVERYTHING, _CLASSES[kind.lower()] + _PERHAPS[kind.lower()])
         if kind in _CONTROLS:
             return [(_CONTROLS[kind], _CONTROLS[kind])]
         if kind in _HEX_LENGTHS:
