@@ -54,14 +54,24 @@ def session(
     sampling: SamplingSettings | None = None,
     rule: Literal["match", "reject"] = "match",
     context: ContextSettings | None = None,
+    grammar: str | None = None,
 ) -> Session:
     context = context or settings()
     sampling = sampling or SamplingSettings()
     sampler, random = Sampler(sampling, target.text.n_vocab), RandomSource(sampling.seed)
     draft_context = draft.new_context(context, 1) if draft is not None else None
-    parts = DrafterParts(target.text.n_vocab, sampler, random, rule, draft_context)
+    constraint = target.new_constraint(grammar) if grammar is not None else None
+    parts = DrafterParts(
+        target.text.n_vocab,
+        sampler,
+        random,
+        rule,
+        draft_context,
+        grammar_text=target.text if grammar is not None else None,
+    )
     target_context = target.new_context(context, draft_max + 1)
-    return Session(target_context, drafter_kind(drafter).build(parts), sampler, random, rule)
+    built = drafter_kind(drafter).build(parts)
+    return Session(target_context, built, sampler, random, rule, grammar=constraint)
 
 
 def answer(

@@ -17,6 +17,7 @@ from specdec_cli.draft.values import Budget, Draft, DrafterNeeds, Outcome
 from specdec_cli.errors import SpecdecError
 from specdec_cli.protocols import BackendDevice, Logits
 from specdec_cli.settings import ContextSettings
+from tests.support.text_constraint import OneOfTexts
 
 # Pieces that try the text code: a stop word in two tokens, an emoji and a Korean syllable torn apart, a long one.
 PIECES: tuple[bytes, ...] = (
@@ -152,6 +153,9 @@ class ToyModel:
         )
         self.contexts.append(context)
         return context
+
+    def new_constraint(self, grammar: str) -> OneOfTexts:
+        return OneOfTexts.from_grammar(grammar, self.text)
 
     def close(self) -> None:
         assert all(context.closed for context in self.contexts)
