@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from functools import cached_property
 
 
 class PieceIndex:
@@ -15,6 +14,7 @@ class PieceIndex:
         for token, piece in enumerate(pieces):
             if piece:
                 self._tokens.setdefault(piece, []).append(token)
+        self._sorted = sorted(self._tokens)
         self._longest = max(map(len, self._tokens), default=0)
 
     def cut(self, text: bytes) -> list[int]:
@@ -41,7 +41,3 @@ class PieceIndex:
     def _goes_beyond(self, text: bytes) -> bool:
         after = bisect_right(self._sorted, text)
         return after < len(self._sorted) and self._sorted[after].startswith(text)
-
-    @cached_property
-    def _sorted(self) -> list[bytes]:
-        return sorted(self._tokens)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -182,6 +183,31 @@ def test_token_by_token_equals_the_whole_text(
     assert state.complete == ("" in possible)
     assert state.ended == (possible == [""])
     assert state.forced(50) == common_beginning([text.encode() for text in possible] + [b""] * state.complete)
+
+
+PARTS = (
+    *('"x"', "[a-c]", "[^x]", "(", ")", "|", "*", "+", "?", "{2}", "{0,3}", "{2,}", "a", "b", "c", "\n", " "),
+    *("#c\n", ".", '""', '"é\\n"', "\r\n", "[\\]-]", "\t", "{ 1 , 2 }"),
+)
+
+
+def test_what_is_taken_here_llama_cpp_takes_too(model: LlamaModel) -> None:
+    taken = 0
+    for seed in range(12_000):
+        choices = random.Random(seed)
+        between = choices.choice(["", " "])
+        bodies = [between.join(choices.choices(PARTS, k=choices.randint(1, 6))) for _ in "rabc"]
+        names = ("root", *(name for name in "abc" if choices.random() < 0.8))
+        grammar = "\n".join(f"{name} ::= {body}" for name, body in zip(names, bodies, strict=False))
+        try:
+            constraint = model.new_constraint(grammar)
+        except UsageProblem:
+            continue
+        taken += 1
+        for _ in range(4):
+            if not constraint.ended:
+                constraint.accept(int(choices.choice(whole(model)[constraint.allowed(whole(model))])))
+    assert taken > 100
 
 
 def test_unfinished_characters() -> None:
