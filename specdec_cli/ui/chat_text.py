@@ -48,7 +48,7 @@ def two_columns(rows: Iterable[tuple[str, str]], width: int) -> list[str]:
     lines = []
     for name, meaning in rows:
         room = max(width - left - 4, 20)
-        first, *rest = _wrapped(meaning, room) or [""]
+        first, *rest = wrapped(meaning, room) or [""]
         lines.append(f"  {name}{' ' * max(left - cell_len(name), 0)}  {first}".rstrip())
         lines += [f"  {' ' * left}  {line}" for line in rest]
     return lines
@@ -66,7 +66,8 @@ _VISIBLE: dict[int, int] = {
 }
 
 
-def _wrapped(text: str, width: int) -> list[str]:
+def wrapped(text: str, width: int) -> list[str]:
+    """The words in lines no wider than `width` cells."""
     lines, line = [], ""
     for word in text.split():
         if line and cell_len(line) + 1 + cell_len(word) > width:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from specdec_cli.errors import SpecdecError
 from specdec_cli.ui.chat_answer import AnswerView
-from specdec_cli.ui.chat_text import two_columns, visible
+from specdec_cli.ui.chat_text import two_columns, visible, wrapped
 from specdec_cli.ui.console import Printer
 from specdec_cli.ui.markdown_stream import MarkdownStream
 
@@ -38,13 +38,18 @@ class ChatView:
 
     def note(self, text: str) -> None:
         """Something worth a line, dimmed."""
-        self.printer.line(visible(text), "dim")
+        self._lines(text, "dim")
 
     def warning(self, text: str, hint: str | None = None) -> None:
         """Something to look after."""
-        self.printer.line(visible(f"warning: {text}"), "yellow")
+        self._lines(f"warning: {text}", "yellow")
         if hint:
-            self.printer.line(f"hint: {hint}", "dim")
+            self._lines(f"hint: {hint}", "dim")
+
+    def _lines(self, text: str, style: str) -> None:
+        lines = wrapped(text, self.width) if self.printer.console.is_terminal else [text]
+        for line in lines:
+            self.printer.line(visible(line), style)
 
     def error(self, error: SpecdecError) -> None:
         """Something that could not be done; shown even when quiet."""

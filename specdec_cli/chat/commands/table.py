@@ -22,7 +22,7 @@ def help_command(chat: Chat, argument: str) -> None:
         return
     chat.view.rows((_usage(command), command.meaning) for command in COMMANDS.values())
     chat.view.note(
-        'Alt-Enter or """ for several lines · Ctrl-C stops an answer · Ctrl-D leaves · Tab completes'
+        'Alt-Enter or """ for several lines · Tab completes · Ctrl-C stops an answer · Ctrl-D leaves'
     )
 
 
