@@ -63,6 +63,8 @@ class Chat:
     """Whether Ctrl-C ended the last answer."""
     _warned_of_context: bool = False
     _saving_failed: bool = False
+    _told: str | None = None
+    """What the drafter last had to say."""
 
     @property
     def loaded(self) -> Loaded | None:
@@ -206,17 +208,23 @@ class Chat:
         engine = loaded.engine
         if self.shown.figures:
             self.view.note(turn_line(figures, self.meter, engine))
-        self._say_how_it_ended(turn.finish_reason, engine.session.drafter.notice)
+        if not answered.text:
+            self.view.note("the model answered nothing")
+        self._say_how_it_ended(turn.finish_reason)
+        self._say_news_of_the_drafter(engine.session.drafter.notice)
 
-    def _say_how_it_ended(self, reason: str | None, notice: str | None) -> None:
+    def _say_news_of_the_drafter(self, notice: str | None) -> None:
+        if notice and notice != self._told:
+            self.view.warning(notice)
+        self._told = notice
+
+    def _say_how_it_ended(self, reason: str | None) -> None:
         if reason == "interrupt":
             self.view.note("stopped; what came is kept")
         elif reason == "length":
             self.view.note(f"cut at {self.limits.max_tokens} tokens (/set max-tokens N)")
         elif reason == "context":
             self.view.warning("the answer was cut: the context is full")
-        if notice:
-            self.view.warning(notice)
         meter = self.meter
         if meter.is_nearly_full and not self._warned_of_context and reason != "context":
             self.view.warning(

@@ -36,6 +36,7 @@ class AnswerView:
         self._console = console
         self._width = width
         self._on_terminal = stream.isatty()
+        self._folds = self._on_terminal and not console.legacy_windows
         self._show_thinking = show_thinking
         self._body: _MarkdownBody | _RawBody
         if markdown and not show_accepted:
@@ -87,7 +88,7 @@ class AnswerView:
 
     def _fold(self, text: str) -> None:
         """A line that counts, and is gone when the answer begins."""
-        if self._on_terminal:
+        if self._folds:
             words = self._thought + len(text.split())
             self._console.print(Text(f"\r· thinking … {words} words", style="dim"), end="", soft_wrap=True)
 
@@ -102,7 +103,7 @@ class AnswerView:
             self._flow = None
         elif self._show_thinking:
             self._stream.write(f"{self._thinking_ends}</think>\n\n")
-        elif self._on_terminal:
+        elif self._folds:
             self._stream.write("\r\x1b[2K")
 
 

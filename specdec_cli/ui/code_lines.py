@@ -23,7 +23,12 @@ class CodeLines:
         self._whole = ""
         self.line = ""
         """What has come of the line being written."""
-        self._rewrites = console.is_terminal and console.color_system is not None and bool(language)
+        self._rewrites = (
+            bool(language)
+            and console.is_terminal
+            and console.color_system is not None
+            and not console.legacy_windows
+        )
 
     def push(self, text: str) -> None:
         """Characters of the line being written, without newlines."""

@@ -143,6 +143,19 @@ def test_stopping_the_answer_at_a_length_is_said(pair: Pair) -> None:
     assert "cut at 3 tokens" in chat(pair, "hello", options=("-n", "3")).stderr
 
 
+def test_a_draft_whose_context_is_full_is_told_once(pair: Pair) -> None:
+    backend = ToyBackend(target_logits=WORDS, draft_options={"n_ctx_train": 30})
+    result = chat(pair, "one", "two", "three", options=("-n", "12", "--drafter", "model"), backend=backend)
+    assert result.stderr.count("the draft model's context of 30 tokens is full") == 1
+    assert result.stdout == chat(pair, "one", "two", "three").stdout
+
+
+def test_an_empty_answer_is_said(pair: Pair) -> None:
+    result = chat(pair, "hello", "more", options=(), backend=ScriptedBackend(["", "fine"]))
+    assert "the model answered nothing" in result.stderr
+    assert result.stdout == "\nfine\n"
+
+
 # Commands
 
 
