@@ -153,12 +153,13 @@ def _number(value: float) -> str:
 
 
 def _notes(report: ProofReport) -> list[str]:
-    threshold, noise = _number(report.tie_threshold), _number(report.noise)
     rows = f"2 to {report.draft_max + 1} rows at once instead of one"
-    tie = (
-        f"tie: logits closer than {threshold}, twice the largest change of a distance between likely tokens when "
-        f"this machine decodes {rows} ({noise})."
-    )
+    tie = f"tie: logits closer than {_number(report.tie_threshold)}"
+    if report.noise:
+        noise = _number(report.noise)
+        tie += f"; decoding {rows} moves likely tokens by up to {noise} against each other on this machine."
+    else:
+        tie += f"; decoding {rows} moves no logit on this machine."
     notes = [tie]
     if report.sampled is not None:
         notes.append(
