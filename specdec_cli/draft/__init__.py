@@ -6,6 +6,7 @@ in `values.py`; the drafters by name are in `catalog.py`.
     plain.py      none     proposes nothing
     ngram.py      ngram    copies what followed the longest earlier match of the text's end (ngram_index.py)
     model.py      model    decodes with a small model; its cache follows the text with a lag
+    forced.py     grammar  under a grammar, the text that must come next (pieces.py: how tokens can write it)
     fallback.py            the first of several that has something to offer
     policy.py     auto     wraps any of them
 

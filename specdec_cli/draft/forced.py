@@ -21,7 +21,9 @@ one, where the model wanted another word and spells this one out; and the only o
 _SUCCESS = (0.9, 0.6, 0.4, 1.0)
 _GAIN = 0.1
 _LEAST = 0.35
-"""Drafting ends before a token that is right less often than this."""
+"""Drafting ends before a token that is right less often than this, given that those before it are right."""
+_WORTHLESS = 0.2
+"""And where the chance that all are right falls below this."""
 
 
 class _Guess(NamedTuple):
@@ -114,11 +116,14 @@ class ForcedDrafter:
 
     def _draft(self, budget: Budget) -> Draft:
         chosen: list[_Guess] = []
+        chance = 1.0
         for guess in self._guesses:
-            if self._success[guess.kind] < _LEAST:
+            success = self._success[guess.kind]
+            chance *= success
+            if success < _LEAST or chance < _WORTHLESS:
                 break
             chosen.append(guess)
-            if budget.keep_going and not budget.keep_going(len(chosen), self._success[guess.kind]):
+            if budget.keep_going and not budget.keep_going(len(chosen), success):
                 break
         if not chosen:
             return Draft()
