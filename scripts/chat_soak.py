@@ -23,7 +23,18 @@ from specdec_cli.chat.chat import Chat
 from specdec_cli.cli.environment import Environment
 from specdec_cli.cli.main import main
 
-_SUBJECTS = ("rivers", "prime numbers", "a red door", "the moon", "bread", "chess", "rain", "copper", "owls", "maps")
+_SUBJECTS = (
+    "rivers",
+    "prime numbers",
+    "a red door",
+    "the moon",
+    "bread",
+    "chess",
+    "rain",
+    "copper",
+    "owls",
+    "maps",
+)
 
 
 class Typist:
@@ -34,9 +45,11 @@ class Typist:
         self.resident: list[int] = []
 
     def isatty(self) -> bool:
+        """Nobody sits there."""
         return False
 
     def readline(self) -> bytes:
+        """The next question; memory is noted when it is asked."""
         turn = len(self.resident)
         self.resident.append(psutil.Process().memory_info().rss)
         if turn >= self._turns:
@@ -45,6 +58,7 @@ class Typist:
 
 
 def run() -> int:
+    """Chat for so many turns and print what memory did."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--turns", type=int, default=60)
     parser.add_argument("--tokens", type=int, default=24)
@@ -65,7 +79,17 @@ def run() -> int:
     with tempfile.TemporaryDirectory() as state, Path(os.devnull).open("w", encoding="utf-8") as nowhere:
         os.environ["SPECDEC_STATE"] = state
         code = main(
-            ["chat", "--pair", arguments.pair, "-n", str(arguments.tokens), "--when-full", "drop", "-q", *more],
+            [
+                "chat",
+                "--pair",
+                arguments.pair,
+                "-n",
+                str(arguments.tokens),
+                "--when-full",
+                "drop",
+                "-q",
+                *more,
+            ],
             Environment(stdin=typist, stdout=nowhere),  # type: ignore[arg-type]
         )
     for turn in range(0, len(typist.resident), 10):

@@ -1,6 +1,6 @@
 """Draw docs/run.svg: `specdec run` on the demo pair, in a real terminal of 80 columns, exported by rich.
 
-    python scripts/picture_of_a_run.py
+python scripts/picture_of_a_run.py
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ def final_screen(stream: str) -> str:
     """Progress lines are transient: each was erased before the text began."""
     text = stream.replace("\r\n", "\n")
     start = max(text.rfind("\x1b[2K"), text.rfind("\x1b[?25h"))
-    return text[text.index("\n", start) + 1 if "\x1b[2K" in text[start:] else start :].replace("\x1b[?25h", "")
+    return text[text.index("\n", start) + 1 if "\x1b[2K" in text[start:] else start :].replace(
+        "\x1b[?25h", ""
+    )
 
 
 def main() -> None:

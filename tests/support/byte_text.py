@@ -16,7 +16,9 @@ class ByteText:
         merged = [text.encode() for text in MERGES]
         self._pieces = [bytes([value]) for value in range(256)] + merged
         self._by_piece = {piece: index + len(self.specials) for index, piece in enumerate(self._pieces)}
-        self._split = re.compile("(" + "|".join(map(re.escape, sorted(specials, key=len, reverse=True))) + ")")
+        self._split = re.compile(
+            "(" + "|".join(map(re.escape, sorted(specials, key=len, reverse=True))) + ")"
+        )
 
     @property
     def n_vocab(self) -> int:
@@ -47,7 +49,8 @@ class ByteText:
         """The text with its control tokens written out."""
         count = len(self.specials)
         data = b"".join(
-            self.specials[token].encode() if token < count else self._pieces[token - count] for token in tokens
+            self.specials[token].encode() if token < count else self._pieces[token - count]
+            for token in tokens
         )
         return data.decode("utf-8", "replace")
 
