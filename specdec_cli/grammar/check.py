@@ -28,8 +28,8 @@ _LONGEST_CHAIN = 5_000
 """llama.cpp follows chains of first rules on the stack."""
 
 
-def check_grammar(text: str) -> None:
-    """Raise `GrammarProblem`, with the place where there is one, unless llama.cpp can work with this grammar."""
+def check_grammar(text: str) -> dict[str, Rule]:
+    """The rules. Raises `GrammarProblem`, with the place where there is one, unless llama.cpp can work with them."""
     rules = read_rules(text)
     if not rules:
         raise GrammarProblem("the grammar has no rules", hint='the least is: root ::= "yes" | "no"')
@@ -42,6 +42,27 @@ def check_grammar(text: str) -> None:
     nullable = _fixpoint(rules, lambda rule, known: _any(rule.alternatives, known, _may_be_empty))
     _check_recursion(text, rules, nullable)
     _check_language(text, rules)
+    return rules
+
+
+def allows_bytes_one_by_one(rules: dict[str, Rule]) -> bool:
+    """Whether the first byte of every character that fits may stand alone in a token.
+
+    llama.cpp refuses a character's first bytes already where some end of it would be in a class of characters that
+    do not fit: `[^é]` takes ü as a whole, but not byte by byte.
+    """
+    return not any(node.excludes_wide for rule in rules.values() for node in _characters(rule.alternatives))
+
+
+def _characters(alternatives: Alternatives) -> Iterator[Characters]:
+    for sequence in alternatives:
+        for node in sequence:
+            while isinstance(node, Repetition):
+                node = node.node
+            if isinstance(node, Characters):
+                yield node
+            elif isinstance(node, Group):
+                yield from _characters(node.alternatives)
 
 
 def _check_names(text: str, rules: dict[str, Rule]) -> None:

@@ -12,6 +12,7 @@ _HEX = frozenset(string.hexdigits)
 _HEX_ESCAPES = {"x": 2, "u": 4, "U": 8}
 _ESCAPES = {"t": "\t", "r": "\r", "n": "\n", "\\": "\\", '"': '"', "[": "[", "]": "]", "-": "-"}
 _LAST_CHARACTER = 0x10FFFF
+_LAST_OF_ONE_BYTE = 0x7F
 _FIRST_SURROGATE, _LAST_SURROGATE = 0xD800, 0xDFFF
 _MANY_DIGITS = 18
 _HUGE = 10**18
@@ -95,7 +96,7 @@ class Cursor:
         self.at += 1
         if not ranges or not _matches_something(ranges, negated):
             raise self.problem("this character class matches no character", at=opened)
-        return Characters(1, elements)
+        return Characters(1, elements, negated and any(high > _LAST_OF_ONE_BYTE for _, high in ranges))
 
     def character(self) -> int:
         """The code of the character at this place, escaped or not."""

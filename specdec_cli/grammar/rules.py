@@ -13,6 +13,8 @@ class Characters:
 
     length: int
     elements: int
+    excludes_wide: bool = False
+    """Whether it is a class that names characters of several bytes as those that do not fit."""
 
 
 @dataclass(frozen=True)

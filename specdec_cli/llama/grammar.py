@@ -10,14 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from specdec_cli.errors import EngineFault, SpecdecError, UsageProblem
-from specdec_cli.grammar.check import ROOT, check_grammar
+from specdec_cli.grammar.check import ROOT, allows_bytes_one_by_one, check_grammar
 from specdec_cli.llama.log import captured_log, native_reason
 from specdec_cli.llama.native import native
-from specdec_cli.llama.token_bytes import TokenBytes, unfinished
+from specdec_cli.llama.token_bytes import AN_END, NO_BYTE, TokenBytes, unfinished
 from specdec_cli.protocols import TokenIds
 
 _TOKEN_DATA = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])
 """llama_token_data."""
+_MANY = 1000
 
 
 class LlamaConstraint:
@@ -28,7 +29,7 @@ class LlamaConstraint:
 
     def __init__(self, pointer: Any, tokens: TokenBytes, asking: Asking, pending: bytes = b"") -> None:
         self._pointer = pointer
-        self._free = weakref.finalize(self, native().llama_sampler_free, pointer)
+        weakref.finalize(self, native().llama_sampler_free, pointer)
         self._tokens = tokens
         self._asking = asking
         self._pending = pending
@@ -46,24 +47,40 @@ class LlamaConstraint:
         if self._ended is None:
             # A vocabulary may have no token to end with: a text is then whole when nothing fits.
             may_end = self.complete or len(self._tokens.ends) == 0
-            self._ended = may_end and not self.allowed(self._tokens.openers).any()
+            self._ended = may_end and not self.allowed(self._asking.openers).any()
         return self._ended
 
     def allowed(self, tokens: TokenIds) -> npt.NDArray[np.bool_]:
         """For each of `tokens`, whether it may come next."""
-        if self._ended or len(tokens) == 0:
+        if self._ended:
             return np.zeros(len(tokens), dtype=bool)
-        admitted = self._asking.ask(self._pointer, tokens)
+        if len(tokens) > self._asking.many:
+            # Where the grammar leaves little choice, few of them begin with a byte that may come next.
+            possible = self._may_begin()[self._tokens.first_bytes[tokens]]
+            admitted = np.zeros(len(tokens), dtype=bool)
+            admitted[possible] = self._asking.ask(self._pointer, tokens[possible])
+        else:
+            admitted = self._asking.ask(self._pointer, tokens)
         if not self._pending:
             return np.asarray(admitted & self._tokens.fits_after_character[tokens])
         for index in np.flatnonzero(admitted):
             admitted[index] = self._tokens.continues_character(int(tokens[index]), self._pending)
         return admitted
 
+    def _may_begin(self) -> npt.NDArray[np.bool_]:
+        """For each byte, and for `AN_END`, whether what comes next may begin with it."""
+        openers = self._tokens.openers
+        possible = np.zeros(NO_BYTE + 1, dtype=bool)
+        possible[self._tokens.first_bytes[openers[self.allowed(openers)]]] = True
+        possible[AN_END] = True
+        return possible
+
     def forced(self, limit: int) -> bytes:
-        """The bytes that must come next, at most `limit`."""
+        """The bytes that must come next, at most `limit`. None are found where bytes cannot be asked for singly."""
+        if not self._asking.bytes_one_by_one:
+            return b""
         found = bytearray()
-        state, asked = self, np.concatenate((self._tokens.openers, self._tokens.ends))
+        state, asked = self, np.concatenate((self._asking.openers, self._tokens.ends))
         while len(found) < limit:
             possible = asked[state.allowed(asked)]
             token = int(possible[0]) if len(possible) == 1 else -1
@@ -99,9 +116,15 @@ class LlamaConstraint:
 
 
 class Asking:
-    """The array through which llama.cpp is asked about tokens; one for all states of one vocabulary."""
+    """How llama.cpp is asked about tokens; one for all states of a grammar."""
 
-    def __init__(self, n_vocab: int) -> None:
+    def __init__(self, tokens: TokenBytes, bytes_one_by_one: bool) -> None:
+        n_vocab = len(tokens.pieces)
+        self.bytes_one_by_one = bytes_one_by_one
+        self.openers = tokens.openers if bytes_one_by_one else np.flatnonzero(~tokens.is_end)
+        """Tokens of which one is allowed if any is that is text."""
+        self.many = max(_MANY, len(tokens.openers)) if bytes_one_by_one else n_vocab
+        """For more tokens than this it pays to ask for first bytes before."""
         self._data = np.zeros(n_vocab, dtype=_TOKEN_DATA)
         self._array = native().llama_token_data_array()
         self._pointer_type = ctypes.POINTER(native().llama_token_data)
@@ -109,6 +132,8 @@ class Asking:
     def ask(self, sampler: Any, tokens: TokenIds) -> npt.NDArray[np.bool_]:
         """For each of `tokens`, whether the sampler leaves it a chance. Each may be asked for once."""
         count = len(tokens)
+        if count == 0:
+            return np.zeros(0, dtype=bool)
         if count > len(self._data) or tokens.min() < 0 or tokens.max() >= len(self._data):
             raise EngineFault(f"a grammar was asked for a token outside the vocabulary of {len(self._data)}")
         self._data["id"][:count] = tokens
@@ -122,7 +147,7 @@ class Asking:
 
 def new_constraint(vocabulary: Any, tokens: TokenBytes, grammar: str) -> LlamaConstraint:
     """A grammar's initial state. Raises `UsageProblem` for one that is wrong or that this vocabulary cannot write."""
-    check_grammar(grammar)
+    bytes_one_by_one = allows_bytes_one_by_one(check_grammar(grammar))
     library = native()
     with captured_log() as lines:
         pointer = library.llama_sampler_init_grammar(vocabulary, grammar.encode("utf-8"), ROOT.encode())
@@ -130,8 +155,9 @@ def new_constraint(vocabulary: Any, tokens: TokenBytes, grammar: str) -> LlamaCo
         raise SpecdecError(
             f"llama.cpp cannot use the grammar: {native_reason(lines)}", code="sampling.grammar_refused"
         )
-    constraint = LlamaConstraint(pointer, tokens, Asking(len(tokens.pieces)))
-    if not constraint.allowed(tokens.openers).any():
+    asking = Asking(tokens, bytes_one_by_one)
+    constraint = LlamaConstraint(pointer, tokens, asking)
+    if not constraint.allowed(asking.openers).any():
         raise UsageProblem(
             "the grammar begins with characters that this model's vocabulary cannot write",
             code="sampling.grammar_dead_end",

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from specdec_cli.llama.native import native
 
+AN_END, NO_BYTE = 256, 257
 _LONGEST = 256
 """Longer pieces are read one by one."""
 
@@ -33,6 +34,9 @@ class TokenBytes:
         self.ends = np.flatnonzero(self.is_end)
         self.fits_after_character = self.is_end | [_is_text(text) for text in self.pieces]
         """For each token, whether it may follow a whole character: it is text, or an end."""
+        self.first_bytes = np.array([text[0] if text else NO_BYTE for text in self.pieces])
+        """For each token the first of its bytes, `NO_BYTE` for one without any."""
+        self.first_bytes[self.ends] = AN_END
         self.openers = self._find_openers()
 
     def continues_character(self, token: int, pending: bytes) -> bool:
@@ -41,9 +45,9 @@ class TokenBytes:
         return len(piece) > 0 and not self.is_end[token] and _is_text(pending + piece)
 
     def _find_openers(self) -> npt.NDArray[np.int64]:
-        """A few tokens of which at least one may come next if any token may: see `Constraint.forced`.
+        """A few tokens that stand for all: those of a single byte, and all whose first byte has no such token.
 
-        They are the tokens of a single byte, and those that begin with a byte that has no token of its own.
+        What comes next begins with the first byte of one of them that may come next, or is an end.
         """
         singles: dict[int, int] = {}
         for token, text in enumerate(self.pieces):

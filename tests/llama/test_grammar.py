@@ -129,6 +129,35 @@ def test_nothing_ends_within_a_character(model: LlamaModel) -> None:
     assert not constraint.ended
 
 
+def test_a_class_without_a_wide_character_leaves_the_others(model: LlamaModel) -> None:
+    constraint = model.new_constraint('root ::= "a" ([^\\U00000080-\\U0010FFFEa-z] | "z")?')
+    assert constraint.forced(9) == b""
+    advance(constraint, model, "a")
+    assert not constraint.ended
+    assert constraint.complete
+    assert pieces_allowed(constraint, model) >= {b"A", b"z", b"~"}
+    assert advance(constraint.fork(), model, "A").ended
+
+
+def test_asking_for_many_is_asking_for_each(tmp_path: Path) -> None:
+    path = write_tiny_model(tmp_path / "many.gguf", vocabulary=bpe_vocabulary(3000))
+    loaded = LlamaBackend().load(path, ContextSettings())
+    everything = np.arange(loaded.text.n_vocab)
+    for grammar, text in (
+        (STRING, ""),
+        (STRING, '"filler'),
+        ('root ::= "filler" [0-9]+ "é"?', "fil"),
+        ('root ::= "filler" [0-9]+ "é"?', "filler2"),
+        ("root ::= [^é]+", ""),
+        ('root ::= "\\u00e9" .*', ""),
+    ):
+        constraint = advance(loaded.new_constraint(grammar), loaded, text)
+        each = np.concatenate([constraint.allowed(everything[at : at + 500]) for at in range(0, 3000, 500)])
+        assert np.array_equal(constraint.allowed(everything), each), grammar
+        assert each.any()
+    loaded.close()
+
+
 def test_what_would_end_the_process_is_refused_before(model: LlamaModel) -> None:
     constraint = model.new_constraint('root ::= "a"')
     with pytest.raises(EngineFault, match="does not allow"):
