@@ -62,6 +62,8 @@ class ModelDrafter:
         self._n_vocab = target_n_vocab
         missing = target_n_vocab - context.n_vocab
         self._padded = np.full(target_n_vocab, -np.inf, dtype=np.float32) if missing > 0 else None
+        self._foreign = False
+        """Whether the text holds an id that the draft model has no entry for."""
         trained = context.n_ctx_train
         self._capacity = min(context.n_ctx, trained) if trained > 0 else context.n_ctx
 
@@ -85,6 +87,7 @@ class ModelDrafter:
         self._start = 0
         self._speculated = []
         self._text = list(tokens)
+        self._foreign = self._is_foreign(tokens)
         self.notice = None
         self._keep(common)
         if self._prefill_in_begin:
@@ -92,7 +95,8 @@ class ModelDrafter:
 
     def prefill(self) -> None:
         """Decode the text but its last token, so that the next draft begins without delay."""
-        if len(self._text) - self._start <= self._capacity and self.lag > 1:
+        fits = len(self._text) - self._start <= self._capacity
+        if fits and self.lag > 1 and not self._foreign:
             self._context.decode(self._text[self._known : -1], 0)
 
     def skip(self, window: int) -> None:
@@ -109,6 +113,7 @@ class ModelDrafter:
         """`tokens` were committed: keep of the cache what agrees with them."""
         size = self._known
         self._text.extend(tokens)
+        self._foreign = self._foreign or self._is_foreign(tokens)
         agreed = common_prefix(self._speculated, self._text[size : size + len(self._speculated)])
         self._speculated = []
         self._keep(size + agreed)
@@ -119,8 +124,12 @@ class ModelDrafter:
         # The last drafted token is not decoded, so it needs no room.
         room = self._capacity - (size - self._start)
         limit = min(budget.max_tokens, room + 1)
-        if limit < 1 or not text:
-            if room < 0:
+        if limit < 1 or not text or self._foreign:
+            if self._foreign:
+                self.notice = (
+                    f"the text holds a token beyond the draft's {self._context.n_vocab}: it drafts no more"
+                )
+            elif room < 0:
                 self.notice = (
                     f"the draft model's context of {self._capacity} tokens is full: it drafts no more"
                 )
@@ -169,6 +178,10 @@ class ModelDrafter:
     def _keep(self, length: int) -> None:
         """Cut the cache back to `length`, and so that the text's last token is still to decode."""
         self._cut(min(length, max(len(self._text) - 1, 0)) - self._start)
+
+    def _is_foreign(self, tokens: Sequence[int]) -> bool:
+        """Vocabularies of one family may be padded differently; only the target's may be the longer one here."""
+        return self._padded is not None and max(tokens, default=0) >= self._context.n_vocab
 
     def _cut(self, length: int) -> None:
         if self._context.length > length and not self._context.cut(length):

@@ -321,3 +321,18 @@ def test_confidence_is_cheap() -> None:
     row = np.random.default_rng(0).normal(0.0, 2.5, 49_152).astype(np.float32)
     row[7] = 18.0
     assert min(timeit.repeat(lambda: softmax_probability(row, 7), number=20, repeat=10)) / 20 < 200e-6
+
+
+def test_a_text_with_ids_that_the_draft_lacks_ends_drafting_with_a_notice() -> None:
+    drafter = make_drafter(ToyContext(TARGET), n_vocab=N_VOCAB + 8)
+    drafter.begin([1, 2, 3])
+    assert len(drafter.propose(Budget(4))) == 4
+    drafter.observe([N_VOCAB + 3])
+    assert len(drafter.propose(Budget(4))) == 0
+    assert drafter.notice is not None
+    assert str(N_VOCAB) in drafter.notice
+    drafter.begin([1, N_VOCAB + 3, 2])
+    assert len(drafter.propose(Budget(4))) == 0
+    drafter.begin([1, 2, 3])
+    assert len(drafter.propose(Budget(4))) == 4
+    assert drafter.notice is None
