@@ -78,7 +78,7 @@ def test_ctrl_c_keeps_what_was_generated(demo_files: dict[str, Path], as_json: b
         assert document["generation"]["tokens"] < 3000
     else:
         assert b"tok/s" in stderr
-        assert b"speculation: on (ngram, match)" in stderr
+        assert b"speculation: " in stderr
         assert b"Traceback" not in stderr
 
 
