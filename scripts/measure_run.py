@@ -26,6 +26,12 @@ from specdec_cli.settings import ContextSettings, DraftSettings, GenerationSetti
 
 STORY = "Write a long story about a lighthouse keeper and the sea."
 CODE = "Write a Python class for a binary search tree with insert, delete, find and in-order traversal."
+EDIT = (
+    "Repeat this text exactly, but write 'lake' instead of 'sea': The sea was calm. The old keeper looked at the sea "
+    "from the lighthouse. Every day the sea brought him letters, and every night the sea sang. He had lived by the "
+    "sea for forty years, and the sea had never lied to him. When the storm came, the sea rose, and the keeper lit "
+    "the lamp."
+)
 CONTEXT = ContextSettings(n_ctx=2048, threads=default_threads())
 
 
@@ -110,25 +116,33 @@ def measure_against_high_level(files: dict[str, Path], runs: int, tokens: int) -
         print(f"| {quant} | {statistics.median(kept):.3f} ({min(kept):.3f}–{max(kept):.3f}) |")
 
 
+GAINS = (
+    ("F32", "code", CODE, "model", 3),
+    ("F32", "code", CODE, "auto", 16),
+    ("F16", "code", CODE, "auto", 16),
+    ("F16", "edit", EDIT, "auto", 16),
+    ("F16", "story", STORY, "auto", 16),
+)
+"""Target, task, prompt, drafter, longest draft; the draft is always Q4_0."""
+
+
 def measure_gain(files: dict[str, Path], runs: int, tokens: int) -> None:
-    """F32 target, Q4_0 draft, three tokens a draft, code; and what `auto` makes of it."""
-    print("\n| pair, code | against plain, median (range) | accepted |\n|---|---|---|")
-    plain = engine(files["F32"], None, "none", 1)
-    for drafter, length in (("model", 3), ("auto", 16)):
-        drafted = engine(files["F32"], files["Q4_0"], drafter, length)
+    """Drafted against plain, pair by pair."""
+    print("\n| target, task | drafter | against plain, median (range) | accepted |\n|---|---|---|---|")
+    for quant, task, prompt, drafter, length in GAINS:
+        plain = engine(files[quant], None, "none", 1)
+        drafted = engine(files[quant], files["Q4_0"], drafter, length)
         ratios, accepted = [], 0.0
         for _ in range(runs + 1):
-            base = speed(answer(plain, CODE, tokens))
-            generation = answer(drafted, CODE, tokens)
+            base = speed(answer(plain, prompt, tokens))
+            generation = answer(drafted, prompt, tokens)
             ratios.append(speed(generation) / base)
             accepted = generation.statistics.acceptance_rate
         drafted.close()
+        plain.close()
         kept = ratios[1:]
-        print(
-            f"| F32 + Q4_0, {drafter}, up to {length} | {statistics.median(kept):.2f} "
-            f"({min(kept):.2f}–{max(kept):.2f}) | {accepted:.0%} |"
-        )
-    plain.close()
+        spread = f"{statistics.median(kept):.2f} ({min(kept):.2f}–{max(kept):.2f})"
+        print(f"| {quant}, {task} | {drafter}, up to {length} | {spread} | {accepted:.0%} |")
 
 
 def main() -> None:
