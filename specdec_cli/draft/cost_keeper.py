@@ -10,6 +10,9 @@ from specdec_cli.draft.costs import CostProfile
 from specdec_cli.draft.profile_store import ProfileStore
 from specdec_cli.protocols import ModelContext
 
+_DEAREST_DRAFT = 1.25
+"""A draft as large as its target costs the same; the rest is noise."""
+
 
 class CostKeeper:
     """The profile for one pair under one set of circumstances."""
@@ -30,7 +33,7 @@ class CostKeeper:
     def profile(self, target: ModelContext, draft: ModelContext | None) -> CostProfile:
         """The stored profile, else a fresh measurement, which is stored. Both caches end as they were."""
         stored = self._store.load(self._circumstances) if self._store is not None else None
-        if stored is not None and (draft is None or stored.draft is not None):
+        if stored is not None and (draft is None or stored.draft is not None) and is_plausible(stored):
             return stored
         self._announce()
         measured = calibrate(target, draft, perf_counter, CalibrationLimits(max_rows=self._max_rows))
@@ -41,3 +44,12 @@ class CostKeeper:
         """Remember what was learned."""
         if self._store is not None:
             self._store.save(self._circumstances, profile)
+
+
+def is_plausible(profile: CostProfile) -> bool:
+    """Whether the draft's step costs no more than the target's, give or take.
+
+    One that does was measured while something else had the cores. Kept, it would tell the policy for good that
+    drafting cannot pay, and nothing would ever be drafted to prove it wrong.
+    """
+    return profile.draft is None or profile.draft.seconds(1) <= _DEAREST_DRAFT * profile.target.seconds(1)
