@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.text import Text
 
 COLUMNS = 80
-PROMPT = "List the planets of the solar system, one per line."
-ARGUMENTS = ["run", "--pair", "demo", PROMPT, "-n", "96", "--show-accepted"]
+PROMPT = "Write a Python function that reverses a string."
+ARGUMENTS = ["run", "--pair", "demo", PROMPT, "-n", "120", "--drafter", "model", "--show-accepted"]
 DESTINATION = Path(__file__).parents[1] / "docs" / "run.svg"
 
 
@@ -35,12 +35,10 @@ def record() -> str:
 
 
 def final_screen(stream: str) -> str:
-    """Progress lines are transient: each was erased before the text began."""
-    text = stream.replace("\r\n", "\n")
-    start = max(text.rfind("\x1b[2K"), text.rfind("\x1b[?25h"))
-    return text[text.index("\n", start) + 1 if "\x1b[2K" in text[start:] else start :].replace(
-        "\x1b[?25h", ""
-    )
+    """Progress lines are transient: what follows the last erased one is what stays."""
+    erase, show_cursor = "\x1b[2K", "\x1b[?25h"
+    text = stream.replace("\r\n", "\n").replace(show_cursor, "")
+    return text[text.rfind(erase) + len(erase) :] if erase in text else text
 
 
 def main() -> None:
