@@ -80,13 +80,14 @@ def change_of_distances(alone: Logits, together: Logits) -> float:
 
 
 def logit_gap(row: LogitRow, first: int, second: int, choose: Callable[[LogitRow], int]) -> float:
-    """How far two tokens are apart for a choice: by how much the logit of the one that is not chosen must rise.
+    """How far two tokens are apart for a choice: by how much logits must move against each other to turn it.
 
-    Greedy: the difference of their logits. Sampling: the same, with the chance that belongs to each token at
-    this position taken in, and the edges of top-k, top-p and min-p. When the choice is neither of them, that of the
-    one further away from it. Infinite for a token that can never be chosen.
+    Greedy: the difference of the two logits. Sampling: the same, with the chance that belongs to each token at this
+    position taken in; and where top-k, top-p or min-p keeps a token out, the distance from that edge. When the
+    choice is neither of the two, that of the one further away from it. Infinite for a token that can never be
+    chosen.
     """
-    return max(_rise_to(row, first, choose), _rise_to(row, second, choose))
+    return max(_shift_to(row, first, choose), _shift_to(row, second, choose))
 
 
 def describe(
@@ -158,20 +159,25 @@ def _rows(context: ModelContext, start: int, tokens: Sequence[int], sizes: Itera
     raise AssertionError("no sizes")
 
 
-def _rise_to(row: LogitRow, wanted: int, choose: Callable[[LogitRow], int]) -> float:
-    """The least rise of its logit with which `wanted` is the choice; 0 when it is already."""
+def _shift_to(row: LogitRow, wanted: int, choose: Callable[[LogitRow], int]) -> float:
+    """The least shift with which `wanted` is the choice: of its logit up against the present choice and everything
+    that is more likely, half of it each way. 0 when it is the choice already."""
+    chosen = choose(row)
+    if chosen == wanted:
+        return 0.0
+    rivals = row > row[wanted]
+    rivals[chosen] = True
 
-    def chosen(rise: float) -> bool:
+    def turns(shift: float) -> bool:
         moved = row.copy()
-        moved[wanted] += rise
+        moved[rivals] -= shift / 2
+        moved[wanted] += shift / 2
         return choose(moved) == wanted
 
-    if chosen(0.0):
-        return 0.0
     low, high = 0.0, _FAR
-    if not chosen(high):
+    if not turns(high):
         return float("inf")
     while high - low > 1e-6 * max(1.0, high):
         middle = (low + high) / 2
-        low, high = (low, middle) if chosen(middle) else (middle, high)
+        low, high = (low, middle) if turns(middle) else (middle, high)
     return high

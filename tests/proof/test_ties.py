@@ -39,7 +39,7 @@ def test_two_tokens_behind_a_third_are_as_far_apart_as_from_it() -> None:
     assert logit_gap(ROW, 2, 0, greedy) == pytest.approx(3.0, abs=1e-5)
 
 
-def test_no_rise_brings_back_an_impossible_token() -> None:
+def test_no_shift_brings_back_an_impossible_token() -> None:
     assert logit_gap(ROW, 1, 4, greedy) == float("inf")
 
 
@@ -60,6 +60,22 @@ def test_sampling_a_token_just_outside_top_p_is_close() -> None:
     row = np.array([1.001, 1.0, -9.0], dtype=np.float32)
     sampler = Sampler(SamplingSettings(temperature=1.0, top_p=0.5, min_p=0.0), 3)
     assert logit_gap(row, 0, 1, lambda moved: sampler.choose(moved, [0], RandomSource(1))) < 0.01
+
+
+def test_sampling_a_token_is_close_when_the_mass_above_it_is_close_to_top_p() -> None:
+    """0.5, 0.3 and 0.1501 reach 0.95 without the fourth token, whose luck would have won the race."""
+    row = np.log(np.array([0.5, 0.3, 0.1501, 0.0499], dtype=np.float32))
+    text = [1, 2]
+    seed = next(
+        seed
+        for seed in range(1000)
+        if np.argmax(np.exp(row) / RandomSource(seed).exponentials(len(text), np.arange(4))) == 3
+    )
+    sampler, random = Sampler(SamplingSettings(temperature=1.0, min_p=0.0), 4), RandomSource(seed)
+    chosen = sampler.choose(row, text, random)
+    assert chosen != 3
+    assert logit_gap(row, chosen, 3, lambda moved: sampler.choose(moved, text, random)) < 0.01
+    assert logit_gap(row, 3, chosen, lambda moved: sampler.choose(moved, text, random)) < 0.01
 
 
 def test_largest_change_is_over_all_logits_and_knows_infinity() -> None:
