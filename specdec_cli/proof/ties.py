@@ -160,17 +160,24 @@ def _rows(context: ModelContext, start: int, tokens: Sequence[int], sizes: Itera
 
 
 def _shift_to(row: LogitRow, wanted: int, choose: Callable[[LogitRow], int]) -> float:
-    """The least shift with which `wanted` is the choice: of its logit up against the present choice and everything
-    that is more likely, half of it each way. 0 when it is the choice already."""
+    """The least shift with which `wanted` is the choice; 0 when it is already.
+
+    Its logit goes up and others go down, each by half of the shift: the present choice alone, which may push that
+    over an edge; or with it everything that is more likely, which may lift `wanted` over an edge.
+    """
     chosen = choose(row)
     if chosen == wanted:
         return 0.0
-    rivals = row > row[wanted]
-    rivals[chosen] = True
+    alone = np.arange(len(row)) == chosen
+    return min(_turning(row, wanted, down, choose) for down in (alone, alone | (row > row[wanted])))
 
+
+def _turning(
+    row: LogitRow, wanted: int, down: npt.NDArray[np.bool_], choose: Callable[[LogitRow], int]
+) -> float:
     def turns(shift: float) -> bool:
         moved = row.copy()
-        moved[rivals] -= shift / 2
+        moved[down] -= shift / 2
         moved[wanted] += shift / 2
         return choose(moved) == wanted
 

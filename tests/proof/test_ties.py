@@ -78,6 +78,20 @@ def test_sampling_a_token_is_close_when_the_mass_above_it_is_close_to_top_p() ->
     assert logit_gap(row, 3, chosen, lambda moved: sampler.choose(moved, text, random)) < 0.01
 
 
+def test_sampling_the_winner_is_close_to_a_loser_when_it_barely_passed_min_p() -> None:
+    """Token 2 has 0.0501 of the likeliest one's chance and wins by luck: an edge moved by a hair, and it is out."""
+    row = np.log(np.array([1.0, 0.5, 0.0501], dtype=np.float32))
+    sampler, text = Sampler(SamplingSettings(temperature=1.0, min_p=0.05, top_p=1.0), 3), [1, 2]
+    random = next(
+        random for random in map(RandomSource, range(1000)) if sampler.choose(row, text, random) == 2
+    )
+    moved = row.copy()
+    moved[2] -= 0.01
+    second = sampler.choose(moved, text, random)
+    assert second != 2
+    assert logit_gap(row, second, 2, lambda moved: sampler.choose(moved, text, random)) < 0.01
+
+
 def test_largest_change_is_over_all_logits_and_knows_infinity() -> None:
     other = ROW.copy()
     assert largest_change(ROW, other) == 0.0
