@@ -1,37 +1,63 @@
-"""The table of commands: each one is a light module; what it needs is imported when it runs."""
+"""The table of commands. Only what was asked for is imported: each one is a light module, but there are many."""
 
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from specdec_cli.cli import bench, chat, check, doctor, listing, pull, recommend, run, tune, verify
-
-COMMANDS: tuple[tuple[str, Callable[..., int]], ...] = (
-    ("run", run.run),
-    ("chat", chat.chat),
-    ("check", check.check),
-    ("verify", verify.verify),
-    ("bench", bench.bench),
-    ("tune", tune.tune),
-    ("recommend", recommend.recommend),
-    ("pull", pull.pull),
-    ("list", listing.list_models),
-    ("remove", listing.remove_models),
-    ("doctor", doctor.doctor),
-)
-"""Name and function, in the order `--help` lists them."""
+COMMANDS: Mapping[str, str] = {
+    "run": "run.run",
+    "chat": "chat.chat",
+    "check": "check.check",
+    "verify": "verify.verify",
+    "bench": "bench.bench",
+    "tune": "tune.tune",
+    "recommend": "recommend.recommend",
+    "pull": "pull.pull",
+    "list": "listing.list_models",
+    "remove": "listing.remove_models",
+    "doctor": "doctor.doctor",
+}
+"""Name → module of this folder and function in it, in the order `--help` lists them."""
 
 
-def register_commands(app: typer.Typer) -> None:
-    """Add every command to the program."""
-    for name, function in COMMANDS:
-        app.command(name)(_ends_quietly(function))
+def register_commands(app: typer.Typer, wanted: str | None) -> None:
+    """Add the command called `wanted` to the program; every command where there is none of that name."""
+    chosen = {wanted: COMMANDS[wanted]} if wanted is not None and wanted in COMMANDS else COMMANDS
+    for name, place in chosen.items():
+        module, _, function = place.partition(".")
+        command = getattr(importlib.import_module(f"specdec_cli.cli.{module}"), function)
+        app.command(name, cls=_Command)(_ends_quietly(command))
+
+
+class Group(TyperGroup):
+    """`specdec` itself."""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """As typer makes it, but off unless given."""
+        return _off_unless_given(super().get_help_option(ctx))
+
+
+class _Command(TyperCommand):
+    def get_help_option(self, ctx: Any) -> Any:
+        return _off_unless_given(super().get_help_option(ctx))
+
+
+def _off_unless_given(help_option: Any) -> Any:
+    """A `--help` that was not given is False rather than nothing.
+
+    To convert nothing into a truth value typer loads pydantic, which took a third of the time of `list`.
+    """
+    if help_option is not None:
+        help_option.default = False
+    return help_option
 
 
 def _ends_quietly(function: Callable[..., int]) -> Callable[..., int]:

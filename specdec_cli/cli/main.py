@@ -8,21 +8,10 @@ from typing import Annotated, cast
 import typer
 
 from specdec_cli import __version__
-from specdec_cli.cli.commands import register_commands
+from specdec_cli.cli.commands import Group, register_commands
 from specdec_cli.cli.environment import Environment
 from specdec_cli.cli.exit_codes import EXIT_INTERRUPTED
 from specdec_cli.errors import EngineFault, SpecdecError
-
-app = typer.Typer(
-    name="specdec",
-    help="Speculative decoding that works on consumer hardware: lossless, checked before loading, "
-    "never slower than plain decoding.",
-    add_completion=False,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
 
 
 def _print_version(wanted: bool) -> None:
@@ -31,7 +20,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _specdec(
     _version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
@@ -40,7 +28,22 @@ def _specdec(
     """Options of `specdec` itself."""
 
 
-register_commands(app)
+def _program(command: str | None) -> typer.Typer:
+    """The program with one of its commands; with all of them where there is none of that name."""
+    app = typer.Typer(
+        name="specdec",
+        help="Speculative decoding that works on consumer hardware: lossless, checked before loading, "
+        "never slower than plain decoding.",
+        add_completion=False,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+    app.callback(cls=Group)(_specdec)
+    register_commands(app, command)
+    return app
+
 
 _UsageProblem = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 """The base of every complaint about the command line; typer does not export it."""
@@ -49,9 +52,10 @@ _UsageProblem = next(kind for kind in typer.BadParameter.__mro__ if kind.__name_
 def main(arguments: list[str] | None = None, environment: Environment | None = None) -> int:
     """Run `specdec` and return its exit code: 0 done, 1 fixable, 2 usage, 3 our bug, 130 interrupted."""
     environment = environment or Environment()
-    command = typer.main.get_command(app)
+    words = sys.argv[1:] if arguments is None else arguments
     try:
-        code = command.main(args=arguments, prog_name="specdec", standalone_mode=False, obj=environment)
+        program = typer.main.get_command(_program(next(iter(words), None)))
+        code = program.main(args=arguments, prog_name="specdec", standalone_mode=False, obj=environment)
         environment.stdout.flush()
         return cast(int, code or 0)
     except SpecdecError as error:
