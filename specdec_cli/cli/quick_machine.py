@@ -7,9 +7,9 @@ answer is kept for as long as the build, the machine's name and its memory stay 
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import platform
 from dataclasses import asdict, replace
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +35,21 @@ def quick_machine(environment: Environment) -> Machine:
 
 
 def _key(facts: SystemFacts) -> str:
-    try:
-        build = version("llama-cpp-python")
-    except PackageNotFoundError:
-        build = ""
-    return f"{build} {platform.node()} {facts.total_memory} {facts.usable_cores}"
+    return f"{_build()} {platform.node()} {facts.total_memory} {facts.usable_cores}"
+
+
+def _build() -> str:
+    """Which native library is installed, without loading it: its folder, and when files were last put there.
+
+    One version can be built for several backends, so its number would not do.
+    """
+    specification = importlib.util.find_spec("llama_cpp")
+    if specification is None or specification.origin is None:
+        return ""
+    folder = Path(specification.origin).parent / "lib"
+    with contextlib.suppress(OSError):
+        return f"{folder} {folder.stat().st_mtime_ns}"
+    return str(folder)
 
 
 def _recall(memory: Path, key: str) -> Machine | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import secrets
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +26,7 @@ def whole_file(destination: Path, *, durable: bool = True) -> Iterator[Path]:
     destination.parent.mkdir(parents=True, exist_ok=True)
     _remove_abandoned(destination)
     temporary = destination.with_name(
-        f".{destination.name}.{os.getpid()}-{secrets.token_hex(4)}{_PART_SUFFIX}"
+        f".{destination.name}.{os.getpid()}-{os.urandom(4).hex()}{_PART_SUFFIX}"
     )
     try:
         yield temporary

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import importlib.util
 import re
 from dataclasses import dataclass
@@ -95,20 +94,21 @@ def parse_source(text: str, folder: Path | None = None) -> PathSource | HubSourc
 
 def find_package_file(source: PackageSource) -> Path | None:
     """The file of an installed distribution, without importing its packages; None if it is not there."""
-    try:
-        located = Path(str(importlib.metadata.distribution(source.distribution).locate_file(source.file)))
-    except importlib.metadata.PackageNotFoundError:
-        located = None
-    if located is not None and located.is_file():
-        return located
-    # Editable and vendored installs put the package elsewhere than the distribution's record says.
     package, _, inside = source.file.partition("/")
     specification = importlib.util.find_spec(package) if inside and package.isidentifier() else None
     for folder in (specification.submodule_search_locations or []) if specification else []:
         candidate = Path(folder) / inside
         if candidate.is_file():
             return candidate
-    return None
+    # In no package that can be imported: the distribution's record says where it is. Loaded here, since it takes
+    # longer than all of the search before.
+    from importlib import metadata
+
+    try:
+        located = Path(str(metadata.distribution(source.distribution).locate_file(source.file)))
+    except metadata.PackageNotFoundError:
+        return None
+    return located if located.is_file() else None
 
 
 def require_package_file(source: PackageSource) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.machinery
 import io
 import json
 import os
@@ -267,6 +268,31 @@ def test_list_asks_the_native_library_once(filled: HubEmulator) -> None:
     assert len(asked) == 1
     (cache_dir() / "machine.json").write_text("{}")
     assert run_cli("list", "--json", backend=backend).document == first.document
+    assert len(asked) == 2
+
+
+def test_list_asks_a_newly_installed_native_library(
+    filled: HubEmulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same version may have been built for another backend."""
+    installed = tmp_path / "installed" / "llama_cpp"
+    (installed / "lib").mkdir(parents=True)
+    (installed / "__init__.py").write_text("")
+    monkeypatch.setattr(
+        "importlib.util.find_spec",
+        lambda name: importlib.machinery.ModuleSpec(name, None, origin=str(installed / "__init__.py")),
+    )
+    asked = []
+
+    def backend() -> Any:
+        asked.append(1)
+        return toy()
+
+    run_cli("list", backend=backend)
+    run_cli("list", backend=backend)
+    assert len(asked) == 1
+    os.utime(installed / "lib", ns=(1, 1))
+    run_cli("list", backend=backend)
     assert len(asked) == 2
 
 
