@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -51,6 +52,7 @@ def chat(
     plain: Annotated[
         bool, typer.Option("--plain", help="Answers as they are, not drawn as Markdown.")
     ] = False,
+    offline: options.Offline = False,
     force: options.Force = False,
     quiet: options.Quiet = False,
 ) -> int:
@@ -61,7 +63,7 @@ def chat(
     from specdec_cli.cli.chat_service import ChatOptions, open_chat, print_sessions
     from specdec_cli.cli.requests import EngineOptions, SamplingOptions
 
-    environment: Environment = context.obj
+    environment: Environment = replace(context.obj, offline=offline)
     chat_options = ChatOptions(
         resume=resume,
         session=session,

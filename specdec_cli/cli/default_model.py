@@ -11,6 +11,7 @@ from specdec_cli.cli.requests import EngineOptions
 from specdec_cli.errors import SpecdecError
 from specdec_cli.recommend import Recommendation, rank
 from specdec_cli.registry.catalog import load_catalog
+from specdec_cli.registry.remote_files import is_offline
 from specdec_cli.registry.resolve import Folders
 from specdec_cli.ui.console import Printer
 from specdec_cli.ui.sizes import size_text
@@ -28,8 +29,9 @@ def with_a_model(options: EngineOptions, environment: Environment, printer: Prin
 def default_pair(environment: Environment, printer: Printer, n_ctx: int | None = None) -> str:
     """The name (`NAME` or `NAME:QUANT`) of the pair to use.
 
-    The best one that is here and fits; else the recommended one, offered to whoever sits at the terminal and
-    downloaded if wanted; else `demo`. Without a terminal nothing is downloaded: that is an error with the command.
+    The best one that is here and fits; else, unless offline, the recommended one, offered to whoever sits at the
+    terminal and downloaded if wanted; else `demo`. Without a terminal nothing is downloaded: that is an error
+    with the command.
     """
     machine = chosen_machine(environment, None).machine
     known = list(candidates(load_catalog(), Folders.default()))
@@ -58,6 +60,8 @@ def _wants(recommendation: Recommendation, environment: Environment, printer: Pr
             hint=f"specdec pull {name}{how_much} fits it; --pair {DEMO} needs no download",
             code="file.not_here",
         )
+    if is_offline(environment.offline):
+        return False
     printer.console.print(
         f"No model is here yet. For this machine: {name}, {recommendation.why}", markup=False
     )

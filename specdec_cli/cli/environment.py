@@ -31,6 +31,8 @@ class Environment:
     """Called once by a command that needs the native engine."""
     clock: Callable[[], float] = perf_counter
     """Seconds, for whatever measures."""
+    offline: bool = False
+    """Whether `--offline` forbids the network; the Hub's own variables may forbid it too."""
 
     @property
     def stdin_is_terminal(self) -> bool:

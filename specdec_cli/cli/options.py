@@ -113,6 +113,12 @@ DraftKvTypeName = Annotated[
 ]
 FlashAttentionMode = Annotated[str, typer.Option("--flash-attn", help="auto, on or off, for both models.")]
 
+Offline = Annotated[
+    bool,
+    typer.Option(
+        "--offline", help="Do not use the network; where no model is named, none is offered for download."
+    ),
+]
 Force = Annotated[
     bool, typer.Option("--force", help="Go on where the check refuses, but never into a native crash.")
 ]

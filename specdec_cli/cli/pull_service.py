@@ -15,8 +15,8 @@ from specdec_cli.errors import SpecdecError
 from specdec_cli.registry.catalog import Catalog, load_catalog
 from specdec_cli.registry.choose import shard_names
 from specdec_cli.registry.download import DownloadPlan, check_space, download, plan_download
-from specdec_cli.registry.hub import HubClient, is_offline
-from specdec_cli.registry.remote_files import RemoteFile, RemoteModel
+from specdec_cli.registry.hub import HubClient
+from specdec_cli.registry.remote_files import RemoteFile, RemoteModel, is_offline
 from specdec_cli.registry.resolve import Folders, ResolvedModel, resolve_model, resolve_pair
 from specdec_cli.registry.sources import DerivedSource, HubSource, PathSource, Source
 from specdec_cli.registry.ungated import ungated_alternative
@@ -25,6 +25,8 @@ from specdec_cli.ui.pull_view import downloading, print_pulled
 
 SCHEMA = 1
 UNREACHABLE = frozenset({"file.offline", "file.rate_limited", "file.hub_unreachable", "file.hub_answer"})
+_OF_NO_REPOSITORY = frozenset({"file.rate_limited", "file.hub_unreachable"})
+"""What a Hub that does not answer for one model does not answer for the next one either."""
 
 
 @dataclass(frozen=True)
@@ -101,17 +103,22 @@ def _ask_the_hub(
     """(What the Hub says of each model of its own, files that serve because it cannot be asked)."""
     remotes: dict[HubSource, RemoteModel] = {}
     cached = []
+    silence: SpecdecError | None = None
     for model in (model for thing in wanted for model in thing.models):
         source = _hub_source(model.source)
         if source is None or source in remotes:
             continue
         try:
+            if silence is not None:
+                raise silence
             remotes[source] = client.locate(source)
         except SpecdecError as error:
+            silence = error if error.code in _OF_NO_REPOSITORY else None
             # A model that is here must not become unusable because the Hub cannot be asked.
             if error.code not in UNREACHABLE or model.path is None:
                 raise
-            printer.line(f"{error.message}: the copy of {source} that is here is used", "yellow")
+            reason = "offline" if error.code == "file.offline" else error.message
+            printer.line(f"{reason}: the copy of {source} that is here is used", "yellow")
             cached.append(model.path)
     return list(remotes.values()), cached
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -60,6 +61,7 @@ def run(
     show_accepted: Annotated[
         bool, typer.Option("--show-accepted", help="Make text from accepted draft tokens stand out.")
     ] = False,
+    offline: options.Offline = False,
     force: options.Force = False,
     json: options.Json = False,
     verbose: options.Verbose = False,
@@ -71,7 +73,7 @@ def run(
     from specdec_cli.cli.requests import EngineOptions, OutputOptions, SamplingOptions
     from specdec_cli.cli.run_service import run_once
 
-    environment: Environment = context.obj
+    environment: Environment = replace(context.obj, offline=offline)
     output = OutputOptions(json=json, show_accepted=show_accepted, verbose=verbose, quiet=quiet)
     engine_options = EngineOptions(
         pair=pair,

@@ -29,18 +29,13 @@ from specdec_cli.errors import SpecdecError
 from specdec_cli.registry.choose import choose_file, is_model_file, quants_of, shard_names
 from specdec_cli.registry.hub_errors import not_the_hub, rate_limited, translate
 from specdec_cli.registry.remote_files import RemoteFile, RemoteModel, hub_endpoint
+from specdec_cli.registry.remote_files import is_offline as is_offline
 from specdec_cli.registry.sources import HubSource
 
 ATTEMPTS = 3
 LONGEST_WAIT_SECONDS = 60.0
 """A 429 that asks for more than this is told to the user instead of waited for."""
 _PASSING_TROUBLE = (502, 503, 504)
-
-
-def is_offline(flag: bool = False) -> bool:
-    """Whether the network must not be used: by `--offline`, or as the Hub's client reads its environment."""
-    words = (os.environ.get("HF_HUB_OFFLINE") or os.environ.get("TRANSFORMERS_OFFLINE") or "").upper()
-    return flag or words in {"1", "ON", "YES", "TRUE"}
 
 
 @dataclass(frozen=True)

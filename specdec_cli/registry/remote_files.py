@@ -17,6 +17,12 @@ def hub_endpoint() -> str:
     return (os.environ.get("HF_ENDPOINT") or DEFAULT_ENDPOINT).rstrip("/")
 
 
+def is_offline(flag: bool = False) -> bool:
+    """Whether the network must not be used: by `--offline`, or as the Hub's client reads its environment."""
+    words = (os.environ.get("HF_HUB_OFFLINE") or os.environ.get("TRANSFORMERS_OFFLINE") or "").upper()
+    return flag or words in {"1", "ON", "YES", "TRUE"}
+
+
 @dataclass(frozen=True)
 class RemoteFile:
     """One file of a repository at one commit."""

@@ -15,6 +15,7 @@ from huggingface_hub.errors import (
     RevisionNotFoundError,
 )
 
+from specdec_cli.registry.hub_errors import TRANSPORT_ERRORS
 from tests.support.hub import GOOD_TOKEN, HubEmulator
 
 CONTENT = b"GGUF" + bytes(range(256)) * 4000
@@ -82,3 +83,11 @@ def test_faults_of_bodies(hub: HubEmulator) -> None:
     hub.cdn_behaviour.corrupt, hub.cdn_behaviour.shorten = False, 10
     with pytest.raises(OSError, match="Consistency check failed"):
         fetch(hub, "o-Q8_0.gguf")
+
+
+def test_silence(hub: HubEmulator) -> None:
+    hub.add("owner/repo", {"m-Q8_0.gguf": CONTENT})
+    hub.silent = True
+    with pytest.raises(TRANSPORT_ERRORS, match="timed out"):
+        HfApi(endpoint=hub.endpoint).model_info("owner/repo", timeout=0.2)
+    assert len(hub.requests) == 1

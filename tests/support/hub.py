@@ -5,9 +5,9 @@
         ...                                      # HF_ENDPOINT and both caches point here already
 
 The API and `resolve` live on one port, the "CDN" that large files are redirected to on another, so that a test
-sees what crosses from one to the other. `hub.answer(…)` puts the next answers in a queue; the fields of
-`hub.cdn_behaviour` say how file bodies go wrong; `hub.requests` is what was asked. No answer offers Xet storage,
-so that the client takes its plain HTTP path.
+sees what crosses from one to the other. `hub.answer(…)` puts the next answers in a queue, with `hub.silent` none
+comes at all; the fields of `hub.cdn_behaviour` say how file bodies go wrong; `hub.requests` is what was asked. No
+answer offers Xet storage, so that the client takes its plain HTTP path.
 """
 
 from __future__ import annotations
@@ -45,6 +45,9 @@ class HubEmulator:
         self.cdn_behaviour = Behaviour()
         self.page_size = 1000
         """Most files in one answer of the tree listing; more come by `Link: rel="next"`."""
+        self.silent = False
+        """Take requests and never answer them."""
+        self.closed = threading.Event()
         self._answers: list[Answer] = []
         self._lock = threading.Lock()
         self._hub_server = start_server(self, "hub")
@@ -114,6 +117,7 @@ class HubEmulator:
 
     def close(self) -> None:
         """Stop both servers; connections that are open are cut."""
+        self.closed.set()
         for server in (self._hub_server, self._cdn_server):
             server.stop()
 

@@ -34,6 +34,8 @@ class Emulator(Protocol):
     requests: list[Request]
     cdn_behaviour: Behaviour
     page_size: int
+    silent: bool
+    closed: threading.Event
     endpoint: str
     cdn: str
 
@@ -103,6 +105,10 @@ class _Handler(BaseHTTPRequestHandler):
             self.host, self.command, self.path, {key.lower(): value for key, value in self.headers.items()}
         )
         self.emulator.requests.append(self.record)
+        if self.emulator.silent:
+            self.emulator.closed.wait()
+            self.close_connection = True
+            return None
         canned = self.emulator.take_answer(self.command, self.path)
         if canned is not None:
             return self._send(canned.status, canned.headers, canned.body)
