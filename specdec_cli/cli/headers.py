@@ -13,8 +13,10 @@ from specdec_cli.cli.requests import EngineOptions
 from specdec_cli.findings import Finding
 from specdec_cli.gguf.header import ModelHeader
 from specdec_cli.gguf.reader import read_header
+from specdec_cli.registry.catalog import load_catalog
 from specdec_cli.registry.resolve import Folders, ResolvedModel
 from specdec_cli.registry.sources import DerivedSource, HubSource, PathSource, Source, require_package_file
+from specdec_cli.registry.ungated import ungated_alternative
 from specdec_cli.ui.console import Printer
 
 
@@ -65,7 +67,9 @@ class _Reader:
         from specdec_cli.registry.remote import read_remote_header
 
         client = HubClient(
-            offline=is_offline(self._offline), note=lambda text: self._printer.line(text, "dim")
+            offline=is_offline(self._offline),
+            note=lambda text: self._printer.line(text, "dim"),
+            suggest_ungated=lambda repo: ungated_alternative(repo, load_catalog()),
         )
         remote = read_remote_header(source, client, self._folders.cache)
         if remote.bytes_fetched:

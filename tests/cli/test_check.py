@@ -147,6 +147,14 @@ def test_offline_a_header_read_earlier_serves_and_an_unknown_one_is_an_error(
     check("--target", draft, *MACHINE, "--offline").refused(1, "draft-GGUF")
 
 
+def test_a_gated_repository_suggests_the_same_model_elsewhere(
+    hub: HubEmulator, pair: tuple[Path, Path]
+) -> None:
+    hub.add("google/gemma-3-12b-it-qat-GGUF", {"g-Q4_0.gguf": pair[0]}, gated=True)
+    result = check("--target", "google/gemma-3-12b-it-qat-GGUF", *MACHINE)
+    result.refused(1, "is gated", "hf auth login", "bartowski/google_gemma-3-12b-it-GGUF")
+
+
 @pytest.mark.parametrize("status", [401, 403, 404, 500])
 def test_a_hub_that_refuses_is_one_line(hub: HubEmulator, pair: tuple[Path, Path], status: int) -> None:
     target, _ = remote_pair(hub, pair)
