@@ -11,11 +11,12 @@ import pytest
 
 PACKAGE = Path(__file__).parents[2] / "specdec_cli"
 
-BASE = {"errors", "findings", "settings", "protocols"}
+BASE = {"errors", "findings", "settings", "protocols", "speeds"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "settings": set(),
     "findings": set(),
+    "speeds": set(),
     "protocols": {"settings"},
     "gguf": BASE,
     "hardware": BASE,
