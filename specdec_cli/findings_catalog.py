@@ -23,7 +23,7 @@ _OTHER_CODES: dict[str, str] = {
     "hardware.machine_file": "A machine file that cannot be read or understood.",
     "hardware.nan_logits": "The model returned logits that are no numbers.",
     "hardware.native_library": "llama.cpp's native library cannot be loaded.",
-    "hardware.no_gain": "The prediction says that speculation hardly pays on this machine.",
+    "hardware.no_gain": "Speculation hardly pays on this machine, as predicted or as measured.",
     "hardware.translated": "Python runs translated for another processor, which costs most of the speed.",
     "kv.block_size": "A quantized KV type's blocks do not divide the model's heads.",
     "kv.flash_attention": "A quantized KV type needs flash attention, and it is off.",

@@ -17,18 +17,19 @@ but (1 − used/experts)^n of them, which is why speculation seldom pays there.
 Where it is weak: kernels do not cost in proportion to rows (they have steps, and special cases); acceptance is
 unknown before the first run, and code, prose and poetry differ more than models do; a machine that is hot or busy
 is slower than its data sheet; its constants come from ten published measurements and two models timed on AVX2,
-and none of them was held back for a test. Measured figures replace it as soon as there are any.
+and none of them was held back for a test. Measured figures replace it as soon as there are any: `with_measured`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from specdec_cli.hardware.values import Device, DeviceKind, Machine
 from specdec_cli.memory.cache import row_bytes
 from specdec_cli.memory.placement import place
 from specdec_cli.memory.shape import LayerShape, ModelShape
 from specdec_cli.memory.wish import ModelWish
+from specdec_cli.speeds import MeasuredSpeed, Span
 
 _SUSTAINED_BANDWIDTH = 0.85
 """Part of the data-sheet bandwidth that llama.cpp's matrix–vector kernels reach (half-precision models, which
@@ -71,24 +72,20 @@ _DEFAULT_DEPTH = 1024
 
 
 @dataclass(frozen=True)
-class Span:
-    """From low to high."""
-
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
 class Prediction:
     """Tokens per second, and where they come from."""
 
     plain_tps: float
     speculative_tps: Span | None
-    """None without a draft."""
+    """None without a draft, unless drafts without one were measured."""
     speedup: Span | None
     basis: str
     draft_length: int = 0
-    """The length the figures are for."""
+    """The length that predicted figures are for."""
+    measured: bool = False
+    """Whether `plain_tps` was measured on this machine."""
+    speedup_measured: bool = False
+    """Whether `speedup` and `speculative_tps` were."""
 
     @property
     def pays(self) -> bool:
@@ -135,6 +132,33 @@ def predict(
         speedup=Span(low, high),
         basis=f"estimated from {rates}, {depth} tokens deep, drafts of {best}, {least:.0%} to {most:.0%} accepted",
         draft_length=best,
+    )
+
+
+def with_measured(predicted: Prediction | None, measured: MeasuredSpeed | None) -> Prediction | None:
+    """Measured figures where there are any. Where only plain decoding was measured, the speed-up stays predicted,
+    and the tokens per second follow from both."""
+    if measured is None:
+        return predicted
+    plain, drafting = measured.plain_tps, measured.drafting
+    if drafting is not None:
+        return Prediction(
+            plain,
+            drafting.tokens_per_second,
+            drafting.speedup,
+            drafting.basis,
+            measured=True,
+            speedup_measured=True,
+        )
+    speedup = None if predicted is None else predicted.speedup
+    if predicted is None or speedup is None:
+        return Prediction(plain, None, None, measured.basis, measured=True)
+    return replace(
+        predicted,
+        plain_tps=plain,
+        speculative_tps=Span(plain * speedup.low, plain * speedup.high),
+        basis=f"plain {measured.basis}; speed-up {predicted.basis}",
+        measured=True,
     )
 
 

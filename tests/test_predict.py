@@ -13,8 +13,9 @@ from specdec_cli.hardware.machine_file import load_machine
 from specdec_cli.hardware.values import GIB, Device, Machine
 from specdec_cli.memory.shape import LayerShape
 from specdec_cli.memory.wish import ModelWish
-from specdec_cli.predict import Prediction, pass_seconds, predict
+from specdec_cli.predict import Prediction, pass_seconds, predict, with_measured
 from specdec_cli.settings import ContextSettings
+from specdec_cli.speeds import MeasuredDrafting, MeasuredSpeed, Span
 from tests.support.model_shapes import dense_shape
 
 M4_MAX = Machine(
@@ -209,3 +210,41 @@ def test_laws(bandwidth: float, compute: float, draft_max: int, target: str, qua
     halved = predict(wish(target, quantization), None, slower, draft_max=draft_max)
     assert halved is not None
     assert halved.plain_tps < prediction.plain_tps
+
+
+PREDICTED = Prediction(10.0, Span(9.0, 18.0), Span(0.9, 1.8), "estimated from a chip", draft_length=4)
+DRAFTING = MeasuredDrafting(Span(30.0, 44.0), Span(1.5, 2.0), "measured here in 4 runs")
+
+
+def test_without_measurements_the_prediction_stays() -> None:
+    assert with_measured(PREDICTED, None) is PREDICTED
+    assert with_measured(None, None) is None
+    assert not PREDICTED.measured
+
+
+@pytest.mark.parametrize("predicted", [PREDICTED, None])
+def test_measured_figures_replace_all_that_was_predicted(predicted: Prediction | None) -> None:
+    result = known(with_measured(predicted, MeasuredSpeed(21.0, "measured here in 5 runs", DRAFTING)))
+    assert (result.plain_tps, result.speculative_tps, result.speedup) == (
+        21.0,
+        Span(30.0, 44.0),
+        Span(1.5, 2.0),
+    )
+    assert result.basis == "measured here in 4 runs"
+    assert result.measured
+    assert result.speedup_measured
+
+
+def test_where_only_plain_decoding_was_measured_the_speedup_is_still_predicted() -> None:
+    result = known(with_measured(PREDICTED, MeasuredSpeed(20.0, "measured here in 2 runs")))
+    assert result.plain_tps == 20.0
+    assert result.speedup == PREDICTED.speedup
+    assert result.speculative_tps == Span(18.0, 36.0)
+    assert result.basis == "plain measured here in 2 runs; speed-up estimated from a chip"
+    assert result.measured
+    assert not result.speedup_measured
+
+
+def test_a_measured_target_needs_no_known_chip() -> None:
+    result = with_measured(None, MeasuredSpeed(20.0, "measured here in 2 runs"))
+    assert result == Prediction(20.0, None, None, "measured here in 2 runs", measured=True)

@@ -7,8 +7,9 @@ from typing import Any
 
 from specdec_cli.compat.report import ModelSummary
 from specdec_cli.memory.plan import plan_as_json
-from specdec_cli.predict import Prediction, Span
+from specdec_cli.predict import Prediction
 from specdec_cli.preflight.report import PreflightReport
+from specdec_cli.speeds import Span
 
 SCHEMA = 1
 
@@ -55,11 +56,14 @@ def display_name(model: ModelSummary) -> str:
 
 
 def _prediction(prediction: Prediction) -> dict[str, Any]:
+    """`measured` is of `plain_tps`, `speedup_measured` of the two ranges."""
     return {
         "plain_tps": prediction.plain_tps,
         "speculative_tps": _span(prediction.speculative_tps),
         "speedup": _span(prediction.speedup),
         "basis": prediction.basis,
+        "measured": prediction.measured,
+        "speedup_measured": prediction.speedup_measured,
     }
 
 

@@ -20,7 +20,7 @@ class MeasuredModel:
     compute_by_device: Mapping[str, int]
 
 
-def with_measured(
+def with_measured_sizes(
     plan: MemoryPlan, machine: Machine, target: MeasuredModel | None, draft: MeasuredModel | None
 ) -> MemoryPlan:
     """The plan with measured sizes where there are any. Nothing is unknown once all models were measured."""

@@ -14,6 +14,7 @@ from specdec_cli.memory.plan import MemoryPlan
 from specdec_cli.predict import Prediction
 from specdec_cli.preflight.measured import MeasuredModel
 from specdec_cli.settings import DEFAULT_CONTEXT, DEFAULT_DRAFT, ContextSettings
+from specdec_cli.speeds import MeasuredSpeed
 
 Verdict = Literal["ok", "warn", "fail"]
 
@@ -33,6 +34,8 @@ class PreflightRequest:
     measured_target: MeasuredModel | None = None
     """What llama.cpp itself says the target takes (`--exact`); None to compute it."""
     measured_draft: MeasuredModel | None = None
+    measured_speed: MeasuredSpeed | None = None
+    """How fast these models were with these settings on this machine; None to predict it."""
     notes: tuple[Finding, ...] = ()
     """What was found on the way here, such as a machine whose GPUs could not be asked."""
 
@@ -49,7 +52,7 @@ class PreflightReport:
     memory: MemoryPlan | None
     """None when a model cannot run at all."""
     prediction: Prediction | None
-    """None when a model cannot run, or the machine's rates are unknown."""
+    """None when a model cannot run, or when nothing was measured and the machine's rates are unknown."""
 
     @property
     def verdict(self) -> Verdict:

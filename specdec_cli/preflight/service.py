@@ -14,8 +14,8 @@ from specdec_cli.memory.plan import MemoryPlan, plan_memory
 from specdec_cli.memory.read_shape import read_shape
 from specdec_cli.memory.shape import ModelShape
 from specdec_cli.memory.wish import ModelWish
-from specdec_cli.predict import Prediction, predict
-from specdec_cli.preflight.measured import with_measured
+from specdec_cli.predict import Prediction, predict, with_measured
+from specdec_cli.preflight.measured import with_measured_sizes
 from specdec_cli.preflight.report import PreflightReport, PreflightRequest
 
 
@@ -45,8 +45,8 @@ def preflight(request: PreflightRequest) -> PreflightReport:
     if wishes is not None:
         memory = _plan(request, wishes)
         findings += memory_findings(memory, wishes.target, wishes.draft, request.machine)
-        prediction = predict(wishes.target, wishes.drafting, request.machine, draft_max=request.draft_max)
-        findings += _no_gain(prediction)
+        prediction = _speed(request, wishes)
+        findings += _no_gain(request, prediction)
     return PreflightReport(
         findings=worst_first(findings),
         compatibility=compatibility,
@@ -106,19 +106,31 @@ def _plan(request: PreflightRequest, wishes: _Wishes) -> MemoryPlan:
     plan = plan_memory(wishes.target, wishes.draft, request.machine)
     if request.measured_target is None and request.measured_draft is None:
         return plan
-    return with_measured(plan, request.machine, request.measured_target, request.measured_draft)
+    return with_measured_sizes(plan, request.machine, request.measured_target, request.measured_draft)
 
 
-def _no_gain(prediction: Prediction | None) -> list[Finding]:
-    if prediction is None or prediction.speedup is None or prediction.pays:
+def _speed(request: PreflightRequest, wishes: _Wishes) -> Prediction | None:
+    """Measured as far as it was. A draft that would not be drafted with promises nothing, whatever it once did."""
+    predicted = predict(wishes.target, wishes.drafting, request.machine, draft_max=request.draft_max)
+    measured = request.measured_speed
+    if measured is not None and request.draft is not None and wishes.drafting is None:
+        measured = replace(measured, drafting=None)
+    return with_measured(predicted, measured)
+
+
+def _no_gain(request: PreflightRequest, prediction: Prediction | None) -> list[Finding]:
+    """Of a pair: without a draft model there is nothing that could be left out."""
+    if request.draft is None or prediction is None or prediction.speedup is None or prediction.pays:
         return []
-    speedup = prediction.speedup
+    measured = prediction.speedup_measured
+    what = "measured" if measured else "predicted"
     return [
         Finding(
             "warning",
             "hardware.no_gain",
-            f"predicted speed is {speedup.low:.2f} to {speedup.high:.2f} times that of plain decoding: "
+            f"{what} speed is {prediction.speedup.text('.2f')} times that of plain decoding: "
             "speculation hardly pays on this machine",
-            hint="a smaller draft, or none; specdec bench measures it",
+            hint="a smaller draft, or none; "
+            + ("specdec tune looks for faster settings" if measured else "specdec bench measures it"),
         )
     ]

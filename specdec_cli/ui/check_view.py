@@ -186,11 +186,16 @@ def _context(size: int | None) -> str:
 
 
 def _speed(prediction: Prediction) -> Text:
-    lines = [f"plain        {prediction.plain_tps:.1f} tok/s"]
+    """Each figure with whether it was measured, then what they come from."""
+    lines = [f"plain        {prediction.plain_tps:.1f} tok/s, {_source(prediction.measured)}"]
     speculative, speedup = prediction.speculative_tps, prediction.speedup
     if speculative is not None and speedup is not None:
         lines.append(
-            f"speculative  {speculative.low:.1f} to {speculative.high:.1f} tok/s "
-            f"({speedup.low:.2f} to {speedup.high:.2f} times plain)"
+            f"speculative  {speculative.text('.1f')} tok/s ({speedup.text('.2f')} times plain), "
+            f"{_source(prediction.speedup_measured)}"
         )
     return Text("\n".join([*lines, prediction.basis]))
+
+
+def _source(measured: bool) -> str:
+    return "measured" if measured else "predicted"

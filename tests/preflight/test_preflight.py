@@ -23,6 +23,7 @@ from specdec_cli.preflight import (
     preflight_document,
 )
 from specdec_cli.settings import DEFAULT_CONTEXT
+from specdec_cli.speeds import MeasuredDrafting, MeasuredSpeed, Span
 from tests.support.gguf_files import TensorSpec
 from tests.support.headers import header_of, model_header
 from tests.support.tiny_models import bpe_vocabulary, write_tiny_model
@@ -104,7 +105,10 @@ def test_the_document_has_exactly_the_fields_of_the_design() -> None:
         assert device["required"] == sum(sum(parts.values()) for parts in device["parts"].values())
         assert device["headroom"] == max(0, device["free"] - device["reserve"]) - device["required"]
     prediction = document["prediction"]
-    assert set(prediction) == {"plain_tps", "speculative_tps", "speedup", "basis"}
+    assert set(prediction) == {
+        *("plain_tps", "speculative_tps", "speedup", "basis"),
+        *("measured", "speedup_measured"),
+    }
     assert prediction["speculative_tps"]["low"] <= prediction["speculative_tps"]["high"]
     assert prediction["speedup"]["low"] == pytest.approx(
         prediction["speculative_tps"]["low"] / prediction["plain_tps"]
@@ -206,6 +210,65 @@ def test_a_pair_that_gains_nothing_is_told_before_it_is_tried() -> None:
     (finding,) = [finding for finding in result.findings if finding.code == "hardware.no_gain"]
     assert finding.level == "warning"
     assert "times that of plain decoding" in finding.message
+
+
+MEASURED = MeasuredSpeed(
+    20.0,
+    "measured here in 3 runs",
+    MeasuredDrafting(Span(18.0, 20.4), Span(0.9, 1.02), "measured here in 2 runs"),
+)
+
+
+def no_gain(result: PreflightReport) -> list[Finding]:
+    return [finding for finding in result.findings if finding.code == "hardware.no_gain"]
+
+
+def test_measured_speeds_replace_the_prediction_and_decide_whether_it_pays() -> None:
+    assert no_gain(report(big(), little())) == []
+    result = report(big(), little(), measured_speed=MEASURED)
+    assert preflight_document(result)["prediction"] == {
+        "plain_tps": 20.0,
+        "speculative_tps": {"low": 18.0, "high": 20.4},
+        "speedup": {"low": 0.9, "high": 1.02},
+        "basis": "measured here in 2 runs",
+        "measured": True,
+        "speedup_measured": True,
+    }
+    (finding,) = no_gain(result)
+    assert finding.message.startswith("measured speed is 0.90 to 1.02 times that of plain decoding")
+    assert "predicted" not in f"{finding.message} {finding.hint}"
+    pays = replace(MEASURED, drafting=MeasuredDrafting(Span(30.0, 30.0), Span(1.5, 1.5), "measured here"))
+    assert no_gain(report(big(), little(parameters=9e8))) != []
+    assert no_gain(report(big(), little(parameters=9e8), measured_speed=pays)) == []
+
+
+def test_where_only_plain_decoding_was_measured_the_gain_is_still_called_predicted() -> None:
+    result = report(big(), little(parameters=9e8), measured_speed=replace(MEASURED, drafting=None))
+    (finding,) = no_gain(result)
+    assert finding.message.startswith("predicted speed is ")
+    assert result.prediction is not None
+    assert result.prediction.plain_tps == 20.0
+    assert result.prediction.basis.startswith("plain measured here in 3 runs; speed-up estimated from ")
+
+
+def test_measured_speeds_of_a_target_alone() -> None:
+    result = report(big(), measured_speed=MEASURED)
+    assert no_gain(result) == []  # there is no draft to leave out
+    assert result.verdict == "ok"
+    assert result.prediction is not None
+    assert result.prediction.speedup == Span(0.9, 1.02)
+
+
+def test_a_draft_that_would_not_be_drafted_with_promises_nothing_whatever_it_once_did() -> None:
+    result = report(big(), little(vocabulary=bpe_vocabulary(pre="qwen2")), measured_speed=MEASURED)
+    assert result.prediction is not None
+    assert result.prediction.plain_tps == 20.0
+    assert result.prediction.speedup is None
+
+
+def test_what_cannot_run_has_no_speed_even_if_one_was_measured() -> None:
+    result = report(header_of({"general.architecture": "clip"}, []), measured_speed=MEASURED)
+    assert result.prediction is None
 
 
 def test_a_draft_of_another_family_is_planned_in_case_it_is_forced_but_promises_nothing() -> None:

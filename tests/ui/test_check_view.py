@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from specdec_cli.findings import Finding
 from specdec_cli.hardware.machine_file import load_machine
 from specdec_cli.preflight import PreflightReport, PreflightRequest, preflight
 from specdec_cli.settings import ContextSettings
+from specdec_cli.speeds import MeasuredDrafting, MeasuredSpeed, Span
 from specdec_cli.ui.check_view import print_check, print_verdict
 from tests.support.headers import model_header
 from tests.support.tiny_models import bpe_vocabulary
@@ -113,6 +115,36 @@ def test_memory_shows_both_models_their_sum_and_the_largest_contexts() -> None:
     text = shown(report())
     for part in ("target", "draft", "together", "may use", "without the draft", "with it"):
         assert part in text
+
+
+def speed_lines(request: PreflightRequest) -> list[str]:
+    """The section on speed, without its indent."""
+    text = shown(preflight(request))
+    assert max(map(len, text.splitlines())) <= 80
+    section = text.partition("\nspeed\n")[2].partition("\n\n")[0]
+    return [line.strip() for line in section.splitlines()]
+
+
+def test_speeds_say_whether_they_were_measured() -> None:
+    request = PreflightRequest(
+        model_header("big", parameters=3e9, layers=32, context=8192),
+        model_header("little", parameters=3e8, layers=24, context=8192),
+        LAPTOP,
+    )
+    predicted = speed_lines(request)
+    assert [line.endswith(", predicted") for line in predicted[:2]] == [True, True]
+    assert "measured" not in " ".join(predicted)
+    basis = "measured here in 12 runs, 11 of them with drafts, the last on 2026-11-29"
+    plain = MeasuredSpeed(20.0, "measured here in 12 runs, the last on 2026-11-29")
+    partly = speed_lines(replace(request, measured_speed=plain))
+    assert partly[0] == "plain        20.0 tok/s, measured"
+    assert partly[1].endswith(" times plain), predicted")
+    drafting = MeasuredDrafting(Span(1030.0, 1044.0), Span(1.501, 1.502), basis)
+    assert speed_lines(replace(request, measured_speed=replace(plain, drafting=drafting))) == [
+        "plain        20.0 tok/s, measured",
+        "speculative  1030.0 to 1044.0 tok/s (1.50 times plain), measured",
+        basis,
+    ]
 
 
 def test_what_does_not_fit_says_so_in_the_table() -> None:
