@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from time import perf_counter
 
 from specdec_cli.assemble import Engine
 from specdec_cli.chat.conversation import Figures, Turn
@@ -24,6 +25,8 @@ class Answered:
     text: str
     token_ids: tuple[int, ...]
     generation: Generation
+    shown_seconds: float
+    """Of the generation, what went into showing it."""
 
     @property
     def was_stopped_before_it_began(self) -> bool:
@@ -41,17 +44,19 @@ def generate_answer(
     on_round: Callable[[Outcome], None] = lambda _outcome: None,
 ) -> Answered:
     """Generate until it ends or `interrupted`; a second Ctrl-C breaks off inside a round and is no error either."""
-    generation = engine.generate(limits, interrupted)
+    generation, shown_seconds = engine.generate(limits, interrupted), 0.0
     try:
         generation.prefill(prompt.tokens)
         on_prefilled()
         with closing(iter(generation)) as rounds:
             for event in rounds:
+                begun = perf_counter()
                 on_round(event.outcome)
                 on_pieces(event.pieces)
+                shown_seconds += perf_counter() - begun
     except KeyboardInterrupt:
         generation.finish_reason = "interrupt"
-    return Answered(generation.answer, tuple(generation.token_ids), generation)
+    return Answered(generation.answer, tuple(generation.token_ids), generation, shown_seconds)
 
 
 def figures_of(answered: Answered, pace: PlainPace, engine: Engine) -> Figures:

@@ -155,6 +155,7 @@ class Chat:
             self.slot.forget_caches()
             self.conversation = instead_of or self.conversation
             raise
+        loaded.on_answer(answered.generation, answered.shown_seconds)
         self.was_stopped = answered.generation.finish_reason == "interrupt"
         if answered.was_stopped_before_it_began:
             self.conversation = instead_of or self.conversation

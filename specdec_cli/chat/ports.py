@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from specdec_cli.assemble import Engine
+from specdec_cli.engine.generation import Generation
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class Loaded:
     selection: Mapping[str, str]
     """How the user named the models: `pair`, or `target` and `draft`."""
     files: tuple[LoadedFile, ...]
+    on_answer: Callable[[Generation, float], None]
+    """Told of every answer when it has ended, and how many of its seconds went into showing it."""
 
 
 class Prepared(Protocol):

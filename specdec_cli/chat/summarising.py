@@ -49,12 +49,12 @@ def summarise(
 
 def _write(chat: Chat, prompt: Prompt, limits: GenerationSettings, count: int) -> str | None:
     """Let the model write it; None when it was stopped or says nothing."""
-    ended = chat.terminal.answering()
+    loaded, ended = chat.require_loaded(), chat.terminal.answering()
     try:
         what = f"summarising {count} turn{'s' if count > 1 else ''}"
         with chat.view.waiting(what), chat.interrupts() as interrupted:
             answered = generate_answer(
-                chat.require_loaded().engine,
+                loaded.engine,
                 prompt,
                 limits,
                 interrupted,
@@ -63,6 +63,7 @@ def _write(chat: Chat, prompt: Prompt, limits: GenerationSettings, count: int) -
             )
     finally:
         ended()
+    loaded.on_answer(answered.generation, answered.shown_seconds)
     summary = split_thinking(answered.text, prompt.opens_thinking).answer.strip()
     if answered.generation.finish_reason == "interrupt" or not summary:
         chat.view.note("no summary was made; nothing has changed")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from statistics import median
 from typing import Any
 
 from specdec_cli import __version__
@@ -20,20 +21,25 @@ from specdec_cli.bench.rounds import recordings, write_rounds
 from specdec_cli.bench.service import BenchPlan, run_bench
 from specdec_cli.bench.tasks import prompts_of
 from specdec_cli.bench.values import Placement
-from specdec_cli.bench.variants import make_variants
+from specdec_cli.bench.variants import PLAIN_LABEL, make_variants
 from specdec_cli.cli.bench_options import STDOUT, BenchOptions, write_file
 from specdec_cli.cli.environment import Environment
 from specdec_cli.cli.exit_codes import EXIT_INTERRUPTED
 from specdec_cli.cli.interrupt import Interruption, listening_for_interrupt
 from specdec_cli.cli.models import ChosenModel, ChosenModels, choose_models
 from specdec_cli.cli.requests import EngineOptions
-from specdec_cli.cli.run_preflight import findings_to_show, preflight_models
+from specdec_cli.cli.run_preflight import findings_to_show, machine_to_run_on, preflight_models
+from specdec_cli.cli.speed_records import speed_key
 from specdec_cli.documents import model_document
 from specdec_cli.draft.catalog import drafter_kind
 from specdec_cli.errors import SpecdecError, UsageProblem
 from specdec_cli.hardware.threads import default_threads
 from specdec_cli.protocols import Backend
 from specdec_cli.registry.folders import cache_dir
+from specdec_cli.registry.measured_speeds import SpeedKey, record_bench
+from specdec_cli.registry.past_speeds import PastBench
+from specdec_cli.settings import DEFAULT_DRAFT
+from specdec_cli.speeds import Span
 from specdec_cli.ui.bench_view import print_bench
 from specdec_cli.ui.console import Printer
 from specdec_cli.ui.profile_view import print_profile
@@ -72,7 +78,8 @@ def stage(
 def run_bench_command(environment: Environment, options: EngineOptions, bench: BenchOptions) -> int:
     """Measure and print; returns the exit code: 1 when an answer differs from plain decoding's."""
     printer = Printer(environment.stderr, quiet=bench.quiet)
-    with stage(environment, _models_needed(options, bench), printer, force=bench.force) as ready:
+    options = _models_needed(options, bench)
+    with stage(environment, options, printer, force=bench.force) as ready:
         if bench.profile:
             return _profile(environment, ready, bench)
         choices = bench.choices(has_draft=ready.models.draft is not None)
@@ -92,6 +99,8 @@ def run_bench_command(environment: Environment, options: EngineOptions, bench: B
                 announce=lambda text: printer.line(text, "dim"),
                 clock=ready.clock,
             )
+    placement, machine = ready.placement, machine_to_run_on(ready.backend)
+    _remember_speed(speed_key(options, placement.target, placement.draft, machine), report, plan)
     _give_out(environment, report, bench)
     if report.interrupted:
         return EXIT_INTERRUPTED
@@ -193,6 +202,25 @@ def _give_out(environment: Environment, report: BenchReport, bench: BenchOptions
         lines = io.StringIO()
         write_rounds(lines, recordings(report.samples))
         write_file(bench.rounds, lines.getvalue())
+
+
+def _remember_speed(key: SpeedKey | None, report: BenchReport, plan: BenchPlan) -> None:
+    """Remember a whole bench whose answers were right: plain decoding, and the default drafter if it took part."""
+    plain = [cell.tokens_per_second for cell in report.cells if cell.variant == PLAIN_LABEL]
+    if key is None or report.interrupted or not report.lossless or not plain or median(plain) <= 0:
+        return
+    label = next((v.label for v in plan.variants if v.drafter == DEFAULT_DRAFT.drafter), None)
+    speedups = [
+        cell.speedup.value for cell in report.cells if cell.variant == label and cell.speedup is not None
+    ]
+    bench = PastBench(
+        plain_tps=median(plain),
+        speedup=Span(min(speedups), max(speedups)) if speedups else None,
+        tasks=len(report.tasks),
+        runs=plan.runs,
+        at=datetime.now().astimezone(),
+    )
+    record_bench(key, bench)
 
 
 def _write_json(environment: Environment, document: dict[str, Any], bench: BenchOptions) -> None:

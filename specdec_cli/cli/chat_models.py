@@ -17,12 +17,14 @@ from specdec_cli.cli.default_model import with_a_model
 from specdec_cli.cli.environment import Environment
 from specdec_cli.cli.models import ChosenModels, choose_models
 from specdec_cli.cli.requests import EngineOptions
-from specdec_cli.cli.run_preflight import findings_to_show, preflight_models
+from specdec_cli.cli.run_preflight import findings_to_show, machine_to_run_on, preflight_models
 from specdec_cli.cli.run_service import engine_request
+from specdec_cli.cli.speed_records import AnswerRecorder, speed_key
 from specdec_cli.cli.tuned import with_tuned_defaults
 from specdec_cli.errors import SpecdecError
 from specdec_cli.preflight import PreflightReport
 from specdec_cli.registry.catalog import load_catalog
+from specdec_cli.registry.measured_speeds import SpeedKey
 from specdec_cli.settings import SamplingSettings
 from specdec_cli.ui.check_view import print_check
 from specdec_cli.ui.console import Printer
@@ -116,7 +118,8 @@ class PreparedModels:
                     problem = error
                 else:
                     self._door.options = self._typed if options == self._options else options
-                    return self._loaded(engine, options, models)
+                    key = self._speed_key(engine, options, models)
+                    return self._loaded(engine, options, models, AnswerRecorder(key, engine))
             options, models = self._smaller(options, models, problem, failed=not planned)
         raise SpecdecError(
             "nothing that was tried fits into memory", hint="specdec recommend names what does"
@@ -153,7 +156,13 @@ class PreparedModels:
 
             return assemble(door.backend, engine_request(options, models, door.sampling), loading)
 
-    def _loaded(self, engine: Engine, options: EngineOptions, models: ChosenModels) -> Loaded:
+    def _speed_key(self, engine: Engine, in_use: EngineOptions, models: ChosenModels) -> SpeedKey | None:
+        draft = models.draft.path if models.draft is not None and engine.draft is not None else None
+        return speed_key(in_use, models.target.path, draft, machine_to_run_on(self._door.backend))
+
+    def _loaded(
+        self, engine: Engine, options: EngineOptions, models: ChosenModels, recorder: AnswerRecorder
+    ) -> Loaded:
         target, draft = models.target, models.draft if engine.draft is not None else None
         title = f"{options.pair} ({target.quant}" if options.pair else target.path.stem
         if draft is not None:
@@ -166,6 +175,7 @@ class PreparedModels:
             title=title,
             selection={name: _absolute(value) for name, value in names.items() if value is not None},
             files=tuple(LoadedFile(path, path.stat().st_size) for path in paths),
+            on_answer=recorder,
         )
 
 

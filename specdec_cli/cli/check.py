@@ -1,4 +1,4 @@
-"""`specdec check`: compatibility, memory and predicted speed of a pair; loads nothing."""
+"""`specdec check`: compatibility, memory and speed of a pair; loads nothing."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ def check(
 ) -> int:
     """Say whether a pair works, fits and pays.
 
-    Compatibility, memory by device and predicted speed, from headers alone; nothing is loaded.
+    Compatibility, memory by device and speed, from headers alone; nothing is loaded. The speed is predicted until
+    run, chat or bench have measured it here.
     """
     from specdec_cli.cli.check_service import CheckOptions, run_check
     from specdec_cli.cli.requests import EngineOptions

@@ -9,7 +9,9 @@ from specdec_cli.cli.environment import Environment
 from specdec_cli.cli.headers import KnownModel, known_models
 from specdec_cli.cli.machine import chosen_machine
 from specdec_cli.cli.requests import EngineOptions
+from specdec_cli.cli.speed_records import speed_key
 from specdec_cli.errors import SpecdecError, UsageProblem
+from specdec_cli.hardware.values import Machine
 from specdec_cli.preflight import (
     MeasuredModel,
     PreflightReport,
@@ -17,7 +19,9 @@ from specdec_cli.preflight import (
     preflight,
     preflight_document,
 )
+from specdec_cli.registry.measured_speeds import measured_speed
 from specdec_cli.settings import ContextSettings
+from specdec_cli.speeds import MeasuredSpeed
 from specdec_cli.ui.check_view import print_check, print_verdict
 from specdec_cli.ui.console import Printer
 
@@ -69,12 +73,26 @@ def check_pair(
         draft_settings=draft_settings,
         draft_max=options.drafting().draft_max,
         explicit_ctx=options.ctx is not None,
+        measured_speed=_known_speed(options, target, draft, probe.machine) if check.machine is None else None,
         notes=(*probe.findings, *target.notes, *(() if draft is None else draft.notes)),
     )
     report = preflight(request)
     if not check.exact or report.memory is None:
         return report
     return preflight(_with_exact_sizes(request, report, target, draft))
+
+
+def _known_speed(
+    options: EngineOptions, target: KnownModel, draft: KnownModel | None, machine: Machine
+) -> MeasuredSpeed | None:
+    """What was measured of these files here. Of a draft that is not here the target's own speed is known at most."""
+    if target.path is None:
+        return None
+    key = speed_key(options, target.path, None if draft is None else draft.path, machine)
+    known = None if key is None else measured_speed(key)
+    if known is not None and draft is not None and draft.path is None:
+        return replace(known, drafting=None)
+    return known
 
 
 def _with_exact_sizes(

@@ -7,8 +7,14 @@ from specdec_cli.cli.requests import EngineOptions
 from specdec_cli.findings import Finding
 from specdec_cli.hardware.probe import machine_of
 from specdec_cli.hardware.system import system_facts
+from specdec_cli.hardware.values import Machine
 from specdec_cli.preflight import PreflightReport, PreflightRequest, preflight
 from specdec_cli.protocols import Backend
+
+
+def machine_to_run_on(backend: Backend) -> Machine:
+    """This machine; its rates are not measured."""
+    return machine_of(system_facts(), backend.devices(), bandwidth=None)
 
 
 def preflight_models(options: EngineOptions, models: ChosenModels, backend: Backend) -> PreflightReport:
@@ -18,7 +24,7 @@ def preflight_models(options: EngineOptions, models: ChosenModels, backend: Back
         PreflightRequest(
             target=models.target.header,
             draft=models.draft.header if models.draft is not None else None,
-            machine=machine_of(system_facts(), backend.devices(), bandwidth=None),
+            machine=machine_to_run_on(backend),
             target_settings=target_settings,
             draft_settings=draft_settings,
             draft_max=options.drafting().draft_max,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from dataclasses import asdict, replace
+from time import perf_counter
 
 from specdec_cli.assemble import EngineRequest, assemble
 from specdec_cli.cli.default_model import with_a_model
@@ -14,6 +15,7 @@ from specdec_cli.cli.interrupt import listening_for_interrupt
 from specdec_cli.cli.models import ChosenModel, ChosenModels, choose_models
 from specdec_cli.cli.requests import EngineOptions, OutputOptions
 from specdec_cli.cli.run_preflight import findings_to_show, preflight_models
+from specdec_cli.cli.speed_records import AnswerRecorder, speed_key
 from specdec_cli.cli.tuned import with_tuned_defaults
 from specdec_cli.documents import model_document, run_document
 from specdec_cli.engine.engine import Engine
@@ -71,8 +73,11 @@ def run_once(
         try:
             tokens = prompt_tokens(engine.target, prompt, system, raw=raw)
             generation = engine.generate(limits, interruption)
-            _stream(environment, printer, generation, tokens, output)
+            shown_seconds = _stream(environment, printer, generation, tokens, output)
             _report(environment, printer, engine, models, generation, request, output)
+            draft = models.draft.path if models.draft is not None and engine.draft is not None else None
+            key = speed_key(options, models.target.path, draft, report.machine)
+            AnswerRecorder(key, engine)(generation, shown_seconds)
         finally:
             engine.close()
     return EXIT_INTERRUPTED if generation.finish_reason == "interrupt" else 0
@@ -100,8 +105,8 @@ def _stream(
     generation: Generation,
     tokens: list[int],
     output: OutputOptions,
-) -> None:
-    """Prefill, then print what each round makes ready (nothing with --json)."""
+) -> float:
+    """Prefill, then print what each round makes ready (nothing with --json). Returns the seconds of printing."""
     if printer.console.is_terminal and not printer.quiet:
         with printer.console.status(f"reading {len(tokens)} tokens of prompt"):
             generation.prefill(tokens)
@@ -110,13 +115,17 @@ def _stream(
     if output.json:
         for _event in generation:
             pass
-        return
+        return 0.0
     writer = AnswerWriter(environment.stdout, show_accepted=output.show_accepted)
+    seconds = 0.0
     try:
         for event in generation:
+            begun = perf_counter()
             writer.write(event.pieces)
+            seconds += perf_counter() - begun
     finally:
         writer.close()
+    return seconds
 
 
 def _report(
