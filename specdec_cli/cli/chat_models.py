@@ -11,6 +11,7 @@ from typing import Any, cast
 from specdec_cli.assemble import Engine, assemble
 from specdec_cli.chat.chat import Interrupts
 from specdec_cli.chat.ports import Loaded, LoadedFile
+from specdec_cli.cli.chat_attention import for_a_conversation
 from specdec_cli.cli.chat_memory import options_that_fit
 from specdec_cli.cli.check_service import CheckOptions, check_pair
 from specdec_cli.cli.default_model import with_a_model
@@ -58,6 +59,8 @@ class ChatModels:
         self.consent = consent
         self.force = force
         self.backend = environment.open_backend()
+        self._in_use = options
+        """What is loaded now was loaded with."""
 
     def prepare(self, changes: Mapping[str, object]) -> PreparedModels:
         """Find and compare the models; memory is looked at when they are loaded, the old ones being gone then."""
@@ -81,10 +84,14 @@ class ChatModels:
 
     def check(self) -> None:
         """What `specdec check` says of the models in use."""
-        report = check_pair(self.environment, self.options, CheckOptions(), self.printer)
+        report = check_pair(self.environment, self._in_use, CheckOptions(), self.printer)
         print_check(report, self.environment.stdout)
         self.environment.stdout.flush()
         self.printer.line("what is loaded now is not counted as free memory", "dim")
+
+    def loaded(self, typed: EngineOptions, in_use: EngineOptions) -> None:
+        """Models are loaded: what was typed for them, and what that became."""
+        self.options, self._in_use = typed, in_use
 
     def pair_names(self) -> list[str]:
         """Pairs of the catalog."""
@@ -107,23 +114,35 @@ class PreparedModels:
         """Check memory, load; where it does not fit, ask whether something smaller will do."""
         options, models = self._options, self._models
         for _attempt in range(_MOST_ATTEMPTS):
-            problem = self._refused(options, models)
+            in_use, problem = self._planned(options, models)
             planned = problem is not None
             if problem is None:
                 try:
-                    engine = self._assemble(options, models)
+                    engine = self._assemble(in_use, models)
                 except SpecdecError as error:
                     if not _is_out_of_memory(error):
                         raise
                     problem = error
                 else:
-                    self._door.options = self._typed if options == self._options else options
-                    key = self._speed_key(engine, options, models)
+                    self._door.loaded(self._typed if options == self._options else options, in_use)
+                    key = self._speed_key(engine, in_use, models)
                     return self._loaded(engine, options, models, AnswerRecorder(key, engine))
             options, models = self._smaller(options, models, problem, failed=not planned)
         raise SpecdecError(
             "nothing that was tried fits into memory", hint="specdec recommend names what does"
         )
+
+    def _planned(
+        self, options: EngineOptions, models: ChosenModels
+    ) -> tuple[EngineOptions, SpecdecError | None]:
+        """The options with their attention decided, unless memory forbids it; and why they cannot be loaded."""
+        headers = [model.header for model in (models.target, models.draft) if model is not None]
+        gpus = any(device.kind in ("gpu", "igpu") for device in self._door.backend.devices())
+        in_use = for_a_conversation(options, headers, has_gpu=gpus)
+        problem = self._refused(in_use, models)
+        if problem is not None and in_use != options and _is_out_of_memory(problem):
+            return options, self._refused(options, models)
+        return in_use, problem
 
     def _refused(self, options: EngineOptions, models: ChosenModels) -> SpecdecError | None:
         report: PreflightReport = preflight_models(options, models, self._door.backend)

@@ -18,7 +18,7 @@ from specdec_cli.settings import (
     KvType,
 )
 
-_FLOAT_KV_TYPES = ("f32", "f16", "bf16")
+FLOAT_KV_TYPES = ("f32", "f16", "bf16")
 _MOST_THREADS = 512
 _LARGEST_CONTEXT = 1 << 24
 _LONGEST_DRAFT = 64
@@ -62,6 +62,8 @@ class EngineOptions:
     kv_type: str = DEFAULT_CONTEXT.kv_type
     draft_kv_type: str | None = None
     flash_attn: str = DEFAULT_CONTEXT.flash_attention
+    batch: int = DEFAULT_CONTEXT.n_batch
+    """Tokens of one native decode; no option of the command line."""
 
     def validate(self) -> None:
         """Raise `UsageProblem` for the first thing that is out of range or contradicts another."""
@@ -78,7 +80,7 @@ class EngineOptions:
             _check_choice("--draft-kv-type", self.draft_kv_type, get_args(KvType))
         _check_choice("--flash-attn", self.flash_attn, get_args(FlashAttention))
         for name, kind in (("--kv-type", self.kv_type), ("--draft-kv-type", self.draft_kv_type)):
-            if kind is not None and kind not in _FLOAT_KV_TYPES and self.flash_attn == "off":
+            if kind is not None and kind not in FLOAT_KV_TYPES and self.flash_attn == "off":
                 raise UsageProblem(
                     f"{name} {kind} needs flash attention, and --flash-attn is off",
                     hint=f"use --flash-attn auto, or {name} f16",
@@ -127,6 +129,7 @@ class EngineOptions:
         """Settings of the target's and the draft's context: the same unless the draft has its own."""
         target = ContextSettings(
             n_ctx=self.ctx if self.ctx is not None else DEFAULT_CONTEXT.n_ctx,
+            n_batch=self.batch,
             threads=self.threads or default_threads,
             gpu_layers=self.gpu_layers if self.gpu_layers is not None else DEFAULT_CONTEXT.gpu_layers,
             kv_type=_kv_type(self.kv_type),

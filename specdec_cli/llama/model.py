@@ -11,9 +11,20 @@ from specdec_cli.llama.grammar import LlamaConstraint, new_constraint
 from specdec_cli.llama.log import captured_log, native_reason
 from specdec_cli.llama.native import native
 from specdec_cli.llama.text import LlamaText
-from specdec_cli.settings import ContextSettings
+from specdec_cli.settings import ContextSettings, KvType
 
 _FLASH_ATTENTION = {"auto": -1, "off": 0, "on": 1}
+_KV_TYPES: dict[KvType, int] = {
+    "f32": 0,
+    "f16": 1,
+    "q4_0": 2,
+    "q4_1": 3,
+    "q5_0": 6,
+    "q5_1": 7,
+    "q8_0": 8,
+    "bf16": 30,
+}
+"""ggml's numbers, which GGUF files hold too: llama-cpp-python names most of them, but not bf16."""
 
 
 class LlamaModel:
@@ -71,7 +82,7 @@ class LlamaModel:
         parameters.n_outputs_max = parameters.n_outputs_max_per_seq = max_rows
         if settings.threads is not None:
             parameters.n_threads = parameters.n_threads_batch = settings.threads
-        parameters.type_k = parameters.type_v = getattr(library, f"GGML_TYPE_{settings.kv_type.upper()}")
+        parameters.type_k = parameters.type_v = _KV_TYPES[settings.kv_type]
         parameters.flash_attn_type = _FLASH_ATTENTION[settings.flash_attention]
         parameters.swa_full = settings.swa_full
         parameters.offload_kqv = settings.gpu_layers != 0

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -11,11 +13,13 @@ import pytest
 from specdec_cli.errors import EngineFault, SpecdecError
 from specdec_cli.llama.backend import LlamaBackend
 from specdec_cli.llama.model import LlamaModel
-from specdec_cli.settings import ContextSettings
+from specdec_cli.settings import ContextSettings, KvType
 from tests.support.tiny_models import spm_vocabulary, write_tiny_model
 
 SMALL = ContextSettings(n_ctx=128, n_batch=16, threads=1)
 TEXT = list(range(20, 60))
+BATCH_SHAPES = 5e-3
+"""What kernels for one row and for several may differ by, where logits spread by about 1 (AVX-512: 1.6e-3)."""
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +35,7 @@ def test_rows_are_the_logits_after_each_of_the_last_tokens(model: LlamaModel) ->
     single = np.vstack([one_by_one.decode([token], 1).copy() for token in TEXT[:12]])
     rows = at_once.decode(TEXT[:12], 5)
     assert rows.shape == (5, model.text.n_vocab)
-    np.testing.assert_allclose(rows, single[-5:], atol=1e-4)
+    np.testing.assert_allclose(rows, single[-5:], atol=BATCH_SHAPES)
     assert at_once.length == 12
     one_by_one.close()
     at_once.close()
@@ -43,6 +47,23 @@ def test_an_input_longer_than_a_batch_is_the_same(model: LlamaModel) -> None:
     assert small.length == large.length == len(TEXT)
     small.close()
     large.close()
+
+
+@pytest.mark.parametrize("kv_type", get_args(KvType))
+def test_every_kv_type_opens_a_cache_of_that_type(tmp_path: Path, kv_type: KvType) -> None:
+    path = write_tiny_model(
+        tmp_path / "tiny.gguf", embedding=64, heads=2, heads_kv=1
+    )  # heads of a whole block
+    model = LlamaBackend().load(path, SMALL)
+    exact, other = model.new_context(SMALL, 8), model.new_context(replace(SMALL, kv_type=kv_type), 8)
+    expected = exact.decode(TEXT[:12], 5)
+    spread = float(expected.std())
+    assert np.abs(other.decode(TEXT[:12], 5) - expected).max() < spread
+    same = bool(np.array_equal(other.decode([1], 1), exact.decode([1], 1)))
+    assert same == (kv_type in ("f16", "f32"))  # flash attention rounds what it reads to half precision
+    for context in (exact, other):
+        context.close()
+    model.close()
 
 
 def test_what_was_cut_leaves_no_trace(model: LlamaModel) -> None:
