@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_TRIALS = 6
+_TRIALS = 3
 """The first probes follow one another: a guess about an unknown draft model is replaced by a first impression."""
 _FIRST_INTERVAL = 4
 _LONGEST_INTERVAL = 128
@@ -10,8 +10,8 @@ _SHARE = 0.012
 """Of the generation's time, what probing may lose in the long run."""
 _SHARE_OF_GAIN = 0.12
 """Of the time that this drafter saved before, what probing it again may lose in addition."""
-_ADVANCE = 2.0
-"""Plain steps that may be lost before any time has gone by."""
+_ADVANCE = 1.0
+"""Plain steps that may be lost before any time has gone by: what a short answer can bear."""
 
 
 class ProbeSchedule:
