@@ -10,6 +10,7 @@ from typing import Literal, get_args
 from specdec_cli.chat.context_budget import WhenFull
 from specdec_cli.draft.catalog import DRAFTERS
 from specdec_cli.errors import UsageProblem
+from specdec_cli.sampling.validation import parse_logit_bias
 from specdec_cli.settings import AcceptRule, FlashAttention, KvType, SamplingSettings
 
 Scope = Literal["sampling", "drafting", "limits", "chat", "load"]
@@ -47,6 +48,11 @@ def _texts(text: str) -> tuple[str, ...]:
     if not all(parts):
         raise ValueError("not a list of texts")
     return parts
+
+
+def _biases(text: str) -> tuple[tuple[int, float], ...]:
+    """Token ids with values, separated by commas; `none` is none."""
+    return () if text == "none" else tuple(parse_logit_bias(part.strip()) for part in text.split(","))
 
 
 def _chosen(text: str) -> str:
@@ -89,6 +95,7 @@ OPTIONS: dict[str, Option] = {
     option.name: option
     for option in (
         *_sampling(),
+        Option("logit-bias", "sampling", "logit_bias", "TOKEN=X,…: added to logits; none clears", _biases),
         _with_choices("drafter", "drafting", "drafter", "who drafts", tuple(DRAFTERS)),
         Option("draft-max", "drafting", "draft_max", "most tokens in a draft", _whole),
         _with_choices("accept", "drafting", "accept", "how drafts are judged", get_args(AcceptRule)),

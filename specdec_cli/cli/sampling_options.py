@@ -6,7 +6,7 @@ import secrets
 from dataclasses import dataclass
 
 from specdec_cli.errors import UsageProblem
-from specdec_cli.sampling.validation import validate
+from specdec_cli.sampling.validation import parse_logit_bias, validate
 from specdec_cli.settings import DEFAULT_SAMPLING, SamplingSettings
 
 
@@ -58,11 +58,8 @@ class SamplingOptions:
 
 
 def _parse_bias(text: str) -> tuple[int, float]:
-    token, equals, value = text.partition("=")
     try:
-        if not equals:
-            raise ValueError
-        return int(token), float(value)
+        return parse_logit_bias(text)
     except ValueError:
         raise UsageProblem(
             f"--logit-bias {text}: it must be TOKEN=X with a token id and a number",

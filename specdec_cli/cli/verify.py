@@ -44,7 +44,10 @@ def verify(
     json: options.Json = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print the verdict and nothing else.")] = False,
 ) -> int:
-    """Prove that drafted answers are the target's own: greedy, with a seed, as a distribution, after rollbacks."""
+    """Prove that drafts change no answer here.
+
+    Greedy, with a seed, as a distribution, and after rollbacks; exit 1 where anything differs.
+    """
     from specdec_cli.cli.requests import EngineOptions
     from specdec_cli.cli.verify_service import VerifyOptions, run_verify
 

@@ -13,7 +13,9 @@ from specdec_cli.cli.models import ChosenModel, ChosenModels, choose_models
 from specdec_cli.cli.requests import EngineOptions
 from specdec_cli.cli.run_preflight import findings_to_show, preflight_models
 from specdec_cli.cli.run_service import engine_request
+from specdec_cli.cli.tuned import with_tuned_defaults
 from specdec_cli.documents import model_document
+from specdec_cli.draft.catalog import PLAIN
 from specdec_cli.engine.engine import Engine
 from specdec_cli.errors import SpecdecError, UsageProblem
 from specdec_cli.proof.document import proof_document
@@ -22,7 +24,7 @@ from specdec_cli.proof.prove import ProofPlan, prove
 from specdec_cli.proof.report import ProofReport
 from specdec_cli.proof.subject import Subject
 from specdec_cli.protocols import Backend
-from specdec_cli.settings import SamplingSettings
+from specdec_cli.settings import DEFAULT_DRAFT, SamplingSettings
 from specdec_cli.ui.console import Printer
 from specdec_cli.ui.verify_view import print_proof, print_proof_verdict
 
@@ -58,14 +60,18 @@ class VerifyOptions:
             raise UsageProblem(f"--seed {self.seed}: must not be negative")
 
 
-def run_verify(environment: Environment, options: EngineOptions, verify: VerifyOptions) -> int:
+def run_verify(environment: Environment, typed: EngineOptions, verify: VerifyOptions) -> int:
     """Prove, print, and return the exit code: 1 when an answer differs and rounding does not explain it."""
     printer = Printer(environment.stderr, quiet=verify.quiet or verify.json)
     prompts = BUILT_IN if verify.prompts is None else read_prompts(verify.prompts)
     backend = environment.open_backend()
     with listening_for_interrupt() as interruption:
+        options, tuned = with_tuned_defaults(typed)
+        if tuned is not None:
+            printer.line(tuned, "dim")
         models = choose_models(options, backend, printer)
-        options = replace(options, drafter=options.drafter or _drafter_on_trial(models))
+        if typed.drafter is None and options.drafter in (None, DEFAULT_DRAFT.drafter, PLAIN):
+            options = replace(options, drafter=_drafter_on_trial(models))
         _check(options, models, backend, printer, force=verify.force)
         request = _request(options, models, verify)
         report, engine = _proved(backend, request, prompts, verify, printer, interruption)

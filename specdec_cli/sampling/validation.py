@@ -68,3 +68,14 @@ def _check_switches(settings: SamplingSettings) -> None:
     ):
         if count < -1:
             raise UsageProblem(f"{option} is {count}: it must be 0 (off), positive, or -1 (the whole text)")
+
+
+def parse_logit_bias(text: str) -> tuple[int, float]:
+    """`42=+1.5` or `42=-inf` as (token id, value). Raises `ValueError`."""
+    token, equals, value = text.partition("=")
+    if not equals:
+        raise ValueError("not TOKEN=X with a token id and a number")
+    try:
+        return int(token), float(value)
+    except ValueError:
+        raise ValueError("not TOKEN=X with a token id and a number") from None

@@ -196,6 +196,17 @@ def test_set_shows_and_changes_options(pair: Pair) -> None:
     assert saved().settings == {"temp": "0.5", "top-k": "7", "max-tokens": "4", "stop": "ab,c\\n"}
 
 
+def test_a_logit_bias_holds_for_the_answers_that_follow(pair: Pair) -> None:
+    never = ",".join(f"{token}=-inf" for token in range(1, 14))  # a to m
+    result = chat(pair, "hello", f"/set logit-bias {never}", "more", "/set logit-bias none")
+    before, after = (turn.answer for turn in saved().conversation.turns)
+    assert set(before) & set("abcdefghijklm")
+    assert after
+    assert not set(after) & set("abcdefghijklm")
+    assert f"logit-bias {never}\n" in result.stderr
+    assert saved().settings == {"logit-bias": "none"}
+
+
 def test_longer_drafts_load_new_contexts(pair: Pair) -> None:
     backend = ToyBackend(target_logits=WORDS)
     result = chat(pair, "/set draft-max 30", "/set draft-max 2", "hello", backend=backend)
@@ -330,6 +341,8 @@ def test_exit_leaves_and_what_follows_is_not_read(pair: Pair) -> None:
     ("line", "words"),
     [
         ("/set temp abc", "temp cannot be 'abc': not a number"),
+        ("/set logit-bias 42", "logit-bias cannot be '42': not TOKEN=X"),
+        ("/set logit-bias 99999999=1", "not in the vocabulary"),
         ("/set top-k 1.5", "top-k cannot be '1.5': not a whole number"),
         ("/set temp -1", "--temp is -1"),
         ("/set tmp 1", "did you mean temp?"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from specdec_cli.assemble import assemble
 from specdec_cli.cli import verify_service
 from specdec_cli.engine.engine import Engine
+from specdec_cli.registry.tuned import TunedSettings, pair_key, save_tuned
 from specdec_cli.verify.walk import Judge
 from tests.support.cli import CliResult, run_cli
 from tests.support.tiny_models import write_tiny_model
@@ -143,6 +145,23 @@ def test_one_load_of_each_model_and_everything_closed(pair: tuple[Path, Path], p
     assert verify(pair, "--prompts", prompts, *SHORT, backend=backend).code == 0
     assert [model.path for model in backend.models] == list(pair)
     assert all(model.closed for model in backend.models)
+
+
+@pytest.mark.parametrize(
+    ("tuned", "on_trial"), [("auto", "model"), ("none", "ngram"), ("ngram", "ngram"), ("model", "model")]
+)
+def test_what_run_would_use_is_on_trial(
+    pair: tuple[Path, Path], tmp_path: Path, tuned: str, on_trial: str
+) -> None:
+    key = pair_key(None, *map(str, pair))
+    assert key is not None
+    save_tuned(key, TunedSettings(drafter=tuned, threads=3))
+    (tmp_path / "copies.txt").write_text("abcabcabcabc\nxyxyxyxy\n")
+    arguments = ("--prompts", tmp_path / "copies.txt", "-n", "100", "--samples", "0")
+    result = verify(pair, *arguments)
+    assert result.code == 0
+    assert "as tuned for this machine" in result.stderr
+    assert json.loads(verify(pair, *arguments, "--json").stdout)["drafter"] == on_trial
 
 
 def test_without_a_draft_the_copying_drafter_is_on_trial(pair: tuple[Path, Path], tmp_path: Path) -> None:
