@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from specdec_cli.bench.values import Agreement
+from specdec_cli.proof.ties import tie_threshold
 
-TIE_GAP = 0.05
-"""Two logits closer than this are a tie: their order may depend on how many rows a batch has, since the native
+LEAST_TIE = 0.05
+"""Two logits closer than this are always a tie: their order may depend on how many rows a batch has, since the native
 sums are then taken in another order."""
+
+
+@dataclass(frozen=True)
+class Gap:
+    """How far apart the logits of two tokens are, and how far batches were seen to move such distances there."""
+
+    size: float
+    noise: float
+
+    @property
+    def is_tie(self) -> bool:
+        """Whether rounding can turn the choice; as `specdec verify` judges it."""
+        return self.size <= max(LEAST_TIE, tie_threshold(self.noise))
 
 
 def first_difference(plain: Sequence[int], other: Sequence[int]) -> int | None:
@@ -20,9 +35,9 @@ def first_difference(plain: Sequence[int], other: Sequence[int]) -> int | None:
 
 
 def compare_answers(
-    plain: Sequence[int], other: Sequence[int], gap_at: Callable[[int, tuple[int, int]], float]
+    plain: Sequence[int], other: Sequence[int], gap_at: Callable[[int, tuple[int, int]], Gap]
 ) -> Agreement:
-    """`gap_at(index, (token, token))`: how far apart the target's logits of two tokens are at an index of the answer.
+    """`gap_at(index, (token, token))`: how far apart the target has two tokens at an index of the answer.
 
     Answers hold the token that ended them, so that one which ended where the other went on differs by it.
     """
@@ -31,4 +46,4 @@ def compare_answers(
         return "same"
     if index >= min(len(plain), len(other)):
         return "different"  # one was broken off
-    return "tie" if gap_at(index, (plain[index], other[index])) < TIE_GAP else "different"
+    return "tie" if gap_at(index, (plain[index], other[index])).is_tie else "different"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from specdec_cli.bench.agreement import compare_answers
+from specdec_cli.bench.agreement import Gap, compare_answers
 from specdec_cli.bench.rig import Played, Rig
 from specdec_cli.bench.schedule import Block
 from specdec_cli.bench.tasks import WARM_UP, prompts_of
@@ -74,7 +74,7 @@ def _samples(
     plain = played[0].tokens
     prompt = rig.tokens_of(variants[0].placement, prompt_text)
 
-    def gap_at(index: int, rivals: tuple[int, int]) -> float:
+    def gap_at(index: int, rivals: tuple[int, int]) -> Gap:
         return rig.gap_after(variants[0].placement, [*prompt, *plain[:index]], rivals)
 
     samples = []

@@ -10,6 +10,7 @@ from time import perf_counter
 import numpy as np
 
 from specdec_cli.assemble import EngineRequest, assemble
+from specdec_cli.bench.agreement import Gap
 from specdec_cli.bench.kept_models import KeptModels
 from specdec_cli.bench.values import Placement, RoundRecord, Variant
 from specdec_cli.draft.catalog import DRAFTERS, PLAIN
@@ -17,10 +18,13 @@ from specdec_cli.draft.values import Outcome
 from specdec_cli.engine.engine import Engine
 from specdec_cli.engine.template import prompt_tokens
 from specdec_cli.errors import SpecdecError
+from specdec_cli.proof.ties import change_of_distances, rows_in_batches
 from specdec_cli.protocols import Backend
 from specdec_cli.settings import DraftSettings, GenerationSettings, SamplingSettings
 
 Loading = Callable[[str, float], bool]
+_NOISE_TOKENS = 24
+"""Before a difference, at which rounding is measured."""
 
 
 @dataclass(frozen=True)
@@ -103,16 +107,19 @@ class Rig:
             estimated_gain=None if policy is None else policy.gain,
         )
 
-    def gap_after(self, placement: Placement, text: Sequence[int], rivals: tuple[int, int]) -> float:
-        """How far apart the target's logits of two tokens are after `text`."""
+    def gap_after(self, placement: Placement, text: Sequence[int], rivals: tuple[int, int]) -> Gap:
+        """How far apart the target has two tokens after `text`, and what rounding does to distances there."""
         engine = self.engine(placement)
         engine.use_drafter(PLAIN, fresh=True)
         session = engine.session
         session.start(text)
-        row = session.target.decode((text[-1],), 1)[0]
-        gap = abs(float(np.float64(row[rivals[0]]) - np.float64(row[rivals[1]])))
+        start = max(0, len(text) - _NOISE_TOKENS)
+        alone = rows_in_batches(session.target, start, text[start:], [1])
+        sizes = range(2, session.target.max_rows + 1)
+        together = rows_in_batches(session.target, start, text[start:], sizes)
         session.settle()
-        return gap
+        first, second = (float(np.float64(alone[-1][token])) for token in rivals)
+        return Gap(abs(first - second), change_of_distances(alone, together))
 
     def close(self) -> None:
         """Contexts, then weights."""

@@ -44,7 +44,7 @@ class Noise:
     @property
     def threshold(self) -> float:
         """Logits closer than this are a tie."""
-        return min(max(_MARGIN * self.largest, LEAST_THRESHOLD), MOST_THRESHOLD)
+        return tie_threshold(self.largest)
 
     def judged(self, difference: Difference) -> Difference:
         """The difference with its verdict, after all that was measured until now."""
@@ -55,10 +55,16 @@ class Noise:
         session = self._subject.engine.session
         self._subject.start(prompt)
         tokens = [prompt[-1], *answer[:_MEASURED_TOKENS]][: session.target.n_ctx - len(prompt) + 1]
-        alone = _rows(session.target, len(prompt) - 1, tokens, [1])
-        together = _rows(session.target, len(prompt) - 1, tokens, range(2, session.target.max_rows + 1))
+        alone = rows_in_batches(session.target, len(prompt) - 1, tokens, [1])
+        sizes = range(2, session.target.max_rows + 1)
+        together = rows_in_batches(session.target, len(prompt) - 1, tokens, sizes)
         session.settle()
         self.largest = max(self.largest, change_of_distances(alone, together))
+
+
+def tie_threshold(largest_change: float) -> float:
+    """Logits closer than this are a tie, where the shape of a batch was seen to change distances by so much."""
+    return min(max(_MARGIN * largest_change, LEAST_THRESHOLD), MOST_THRESHOLD)
 
 
 def largest_change(first: npt.NDArray[np.float32], second: npt.NDArray[np.float32]) -> float:
@@ -145,7 +151,7 @@ def first_difference(first: Sequence[int], second: Sequence[int]) -> int | None:
     return None if len(first) == len(second) else min(len(first), len(second))
 
 
-def _rows(context: ModelContext, start: int, tokens: Sequence[int], sizes: Iterable[int]) -> Logits:
+def rows_in_batches(context: ModelContext, start: int, tokens: Sequence[int], sizes: Iterable[int]) -> Logits:
     """Logits after each of `tokens`, decoded from position `start` on in batches of `sizes`, in turn."""
     context.cut(start)
     rows: list[Logits] = []

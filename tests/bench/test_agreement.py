@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from specdec_cli.bench.agreement import compare_answers, first_difference
+from specdec_cli.bench.agreement import Gap, compare_answers, first_difference
 
 
 @pytest.mark.parametrize(
@@ -16,9 +16,9 @@ def test_the_first_difference(plain: tuple[int, ...], other: tuple[int, ...], in
 def test_only_a_tie_at_the_first_difference_excuses_it() -> None:
     asked: list[tuple[int, tuple[int, int]]] = []
 
-    def gap(index: int, rivals: tuple[int, int]) -> float:
+    def gap(index: int, rivals: tuple[int, int]) -> Gap:
         asked.append((index, rivals))
-        return 0.01 if index == 1 else 0.3
+        return Gap(0.01 if index == 1 else 0.3, 0.1)
 
     assert compare_answers((5, 6), (5, 6), gap) == "same"
     assert asked == []
@@ -26,3 +26,10 @@ def test_only_a_tie_at_the_first_difference_excuses_it() -> None:
     assert compare_answers((5, 6, 7), (5, 6, 9), gap) == "different"
     assert asked == [(1, (6, 8)), (2, (7, 9))]
     assert compare_answers((5, 6, 7), (5, 6), gap) == "different"
+
+
+@pytest.mark.parametrize(
+    ("size", "noise", "tie"), [(0.04, 0.0, True), (0.06, 0.0, False), (0.3, 0.16, True), (1.1, 5.0, False)]
+)
+def test_what_rounding_was_seen_to_do_makes_a_tie(size: float, noise: float, tie: bool) -> None:
+    assert Gap(size, noise).is_tie == tie

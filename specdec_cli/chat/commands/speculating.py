@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 
 from specdec_cli.chat.chat import Chat
@@ -16,7 +17,8 @@ from specdec_cli.errors import UsageProblem
 
 def set_command(chat: Chat, argument: str) -> None:
     """Show all options, show one, or change one."""
-    name, _, text = argument.replace("=", " ", 1).partition(" ")
+    name, *rest = re.split(r"\s*=\s*|\s+", argument, maxsplit=1)
+    text = rest[0] if rest else ""
     if not name:
         chat.view.rows(
             (f"{option.name} {value_of(chat, option)}", option.meaning) for option in OPTIONS.values()
