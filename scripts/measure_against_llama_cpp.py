@@ -33,7 +33,7 @@ CHAT = "<|im_start|>user\n{prompt}<|im_end|>\n<|im_start|>assistant\n"
 def theirs(binary: str, target: Path, draft: Path, prompt: str, length: int, tokens: int) -> float:
     """Tokens per second of llama.cpp's example with a fixed draft length."""
     threads = str(default_threads())
-    models = ["-m", str(target), "-md", str(draft)]
+    models = ["-m", str(target), "-md", str(draft), "--spec-type", "draft-simple"]
     limits = ["-n", str(tokens), "-c", str(CONTEXT), "-b", str(CONTEXT), "--spec-draft-n-max", str(length)]
     finished = subprocess.run(
         [binary, *models, *limits, "--temp", "0", "-t", threads, "-p", prompt],
