@@ -39,7 +39,7 @@ def quantization_findings(target: ModelHeader, draft: ModelHeader) -> list[Findi
             Finding(
                 "warning",
                 "quant.low_bits",
-                f"the draft has {theirs:.1f} bits per weight ({draft.quantization})",
+                f"the layers of the draft have {theirs:.1f} bits per weight ({draft.quantization})",
                 hint="below 4 bits others measured a falling acceptance; a Q4 draft costs little more",
             )
         )
@@ -56,4 +56,4 @@ def _reason(ours: float, theirs: float) -> str:
 
 
 def _described(header: ModelHeader, bits: float) -> str:
-    return f"{header.quantization} ({bits:.1f} bits per weight)"
+    return f"{header.quantization} ({bits:.1f} bits per weight in its layers)"
