@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from specdec_cli.bench.values import Agreement
-from specdec_cli.proof.ties import tie_threshold
+from specdec_cli.proof.ties import first_difference, tie_threshold
 
 LEAST_TIE = 0.05
 """Two logits closer than this are always a tie: their order may depend on how many rows a batch has, since the native
@@ -24,14 +24,6 @@ class Gap:
     def is_tie(self) -> bool:
         """Whether rounding can turn the choice; as `specdec verify` judges it."""
         return self.size <= max(LEAST_TIE, tie_threshold(self.noise))
-
-
-def first_difference(plain: Sequence[int], other: Sequence[int]) -> int | None:
-    """Index of the first token in which two answers differ, or where the shorter one ends; None if there is none."""
-    for index, (expected, token) in enumerate(zip(plain, other, strict=False)):
-        if expected != token:
-            return index
-    return None if len(plain) == len(other) else min(len(plain), len(other))
 
 
 def compare_answers(

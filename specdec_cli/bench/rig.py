@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 
-import numpy as np
-
 from specdec_cli.assemble import EngineRequest, assemble
 from specdec_cli.bench.agreement import Gap
 from specdec_cli.bench.kept_models import KeptModels
@@ -18,7 +16,7 @@ from specdec_cli.draft.values import Outcome
 from specdec_cli.engine.engine import Engine
 from specdec_cli.engine.template import prompt_tokens
 from specdec_cli.errors import SpecdecError
-from specdec_cli.proof.ties import change_of_distances, rows_in_batches
+from specdec_cli.proof.ties import rows_and_noise
 from specdec_cli.protocols import Backend
 from specdec_cli.settings import DraftSettings, GenerationSettings, SamplingSettings
 
@@ -114,12 +112,10 @@ class Rig:
         session = engine.session
         session.start(text)
         start = max(0, len(text) - _NOISE_TOKENS)
-        alone = rows_in_batches(session.target, start, text[start:], [1])
-        sizes = range(2, session.target.max_rows + 1)
-        together = rows_in_batches(session.target, start, text[start:], sizes)
+        rows, noise = rows_and_noise(session.target, start, text[start:])
         session.settle()
-        first, second = (float(np.float64(alone[-1][token])) for token in rivals)
-        return Gap(abs(first - second), change_of_distances(alone, together))
+        first, second = (float(rows[-1][token]) for token in rivals)
+        return Gap(abs(first - second), noise)
 
     def close(self) -> None:
         """Contexts, then weights."""

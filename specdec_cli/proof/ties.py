@@ -55,11 +55,17 @@ class Noise:
         session = self._subject.engine.session
         self._subject.start(prompt)
         tokens = [prompt[-1], *answer[:_MEASURED_TOKENS]][: session.target.n_ctx - len(prompt) + 1]
-        alone = rows_in_batches(session.target, len(prompt) - 1, tokens, [1])
-        sizes = range(2, session.target.max_rows + 1)
-        together = rows_in_batches(session.target, len(prompt) - 1, tokens, sizes)
+        _rows, change = rows_and_noise(session.target, len(prompt) - 1, tokens)
         session.settle()
-        self.largest = max(self.largest, change_of_distances(alone, together))
+        self.largest = max(self.largest, change)
+
+
+def rows_and_noise(context: ModelContext, start: int, tokens: Sequence[int]) -> tuple[Logits, float]:
+    """Logits after each of `tokens`, decoded one by one from position `start` on, shape (tokens, vocabulary); and by
+    how much distances between likely tokens change when they are decoded in batches of every size a round may have."""
+    alone = _rows_in_batches(context, start, tokens, [1])
+    together = _rows_in_batches(context, start, tokens, range(2, context.max_rows + 1))
+    return alone, change_of_distances(alone, together)
 
 
 def tie_threshold(largest_change: float) -> float:
@@ -151,7 +157,9 @@ def first_difference(first: Sequence[int], second: Sequence[int]) -> int | None:
     return None if len(first) == len(second) else min(len(first), len(second))
 
 
-def rows_in_batches(context: ModelContext, start: int, tokens: Sequence[int], sizes: Iterable[int]) -> Logits:
+def _rows_in_batches(
+    context: ModelContext, start: int, tokens: Sequence[int], sizes: Iterable[int]
+) -> Logits:
     """Logits after each of `tokens`, decoded from position `start` on in batches of `sizes`, in turn."""
     context.cut(start)
     rows: list[Logits] = []

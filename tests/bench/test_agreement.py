@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from specdec_cli.bench.agreement import Gap, compare_answers, first_difference
+from specdec_cli.bench.agreement import Gap, compare_answers
+from specdec_cli.proof.ties import first_difference
 
 
 @pytest.mark.parametrize(
