@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from specdec_cli.cli.requests import FLOAT_KV_TYPES, EngineOptions
-from specdec_cli.gguf.header import ModelHeader
-from specdec_cli.memory.read_shape import read_shape
+from specdec_cli.cli.chat_memory import wishes_of
+from specdec_cli.cli.models import ChosenModels
+from specdec_cli.cli.requests import EngineOptions
+from specdec_cli.memory.check_kv import kv_findings
+from specdec_cli.memory.compute import score_bytes
 
 _SMALL_BATCH = 128
 """Tokens of one native decode: all their scores are kept, and larger batches read no faster."""
@@ -19,19 +21,12 @@ _MOST_SCORES = 256 << 20
 """Bytes that the scores may take per model; beyond, flash attention is worth its slowness."""
 
 
-def for_a_conversation(options: EngineOptions, headers: list[ModelHeader], *, has_gpu: bool) -> EngineOptions:
+def for_a_conversation(options: EngineOptions, models: ChosenModels, *, has_gpu: bool) -> EngineOptions:
     """The options with `--flash-attn auto` decided: off where that is faster at depth and takes little memory."""
-    kv_types = {options.kv_type, options.draft_kv_type or options.kv_type}
-    if has_gpu or options.flash_attn != "auto" or not kv_types <= set(FLOAT_KV_TYPES):
+    if has_gpu or options.flash_attn != "auto":
         return options
-    settings, _ = options.context_settings(default_threads=1)
-    if any(_score_bytes(header, settings.n_ctx) > _MOST_SCORES for header in headers):
+    decided = replace(options, flash_attn="off", batch=_SMALL_BATCH)
+    wishes = [wish for wish in wishes_of(decided, models) if wish is not None]
+    if kv_findings(wishes) or any(score_bytes(wish) > _MOST_SCORES for wish in wishes):
         return options
-    return replace(options, flash_attn="off", batch=_SMALL_BATCH)
-
-
-def _score_bytes(header: ModelHeader, n_ctx: int) -> int:
-    """One number per head, position and token of a batch."""
-    positions = min(n_ctx, header.context_length or n_ctx)
-    heads = max((layer.heads for layer in read_shape(header).layers), default=0)
-    return 4 * heads * positions * _SMALL_BATCH
+    return decided

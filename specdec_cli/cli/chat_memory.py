@@ -25,7 +25,7 @@ def options_that_fit(
     `failed`: loading ran out of memory although the plan fitted; then less is taken to be free than the plan
     needed, so that the next suggestion is a smaller one.
     """
-    target, draft = _wishes(options, models)
+    target, draft = wishes_of(options, models)
     if target.shape.unknown or (draft is not None and draft.shape.unknown):
         return None
     if failed:
@@ -42,7 +42,8 @@ def _with_less(device: Device, required: int) -> Device:
     return replace(device, free=min(device.free, device.reserve + int(_SHRINK * required)))
 
 
-def _wishes(options: EngineOptions, models: ChosenModels) -> tuple[ModelWish, ModelWish | None]:
+def wishes_of(options: EngineOptions, models: ChosenModels) -> tuple[ModelWish, ModelWish | None]:
+    """The two models as the memory plan sees them with these options."""
     target_settings, draft_settings = options.context_settings(default_threads=1)
     if options.ctx is None:
         target_settings = _bounded(target_settings, models.target)

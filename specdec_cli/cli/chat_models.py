@@ -20,12 +20,11 @@ from specdec_cli.cli.models import ChosenModels, choose_models
 from specdec_cli.cli.requests import EngineOptions
 from specdec_cli.cli.run_preflight import findings_to_show, machine_to_run_on, preflight_models
 from specdec_cli.cli.run_service import engine_request
-from specdec_cli.cli.speed_records import AnswerRecorder, speed_key
+from specdec_cli.cli.speed_records import AnswerRecorder
 from specdec_cli.cli.tuned import with_tuned_defaults
 from specdec_cli.errors import SpecdecError
 from specdec_cli.preflight import PreflightReport
 from specdec_cli.registry.catalog import load_catalog
-from specdec_cli.registry.measured_speeds import SpeedKey
 from specdec_cli.settings import SamplingSettings
 from specdec_cli.ui.check_view import print_check
 from specdec_cli.ui.console import Printer
@@ -125,8 +124,9 @@ class PreparedModels:
                     problem = error
                 else:
                     self._door.loaded(self._typed if options == self._options else options, in_use)
-                    key = self._speed_key(engine, in_use, models)
-                    return self._loaded(engine, options, models, AnswerRecorder(key, engine))
+                    machine = machine_to_run_on(self._door.backend)
+                    recorder = AnswerRecorder(in_use, models, engine, machine)
+                    return self._loaded(engine, options, models, recorder)
             options, models = self._smaller(options, models, problem, failed=not planned)
         raise SpecdecError(
             "nothing that was tried fits into memory", hint="specdec recommend names what does"
@@ -136,9 +136,8 @@ class PreparedModels:
         self, options: EngineOptions, models: ChosenModels
     ) -> tuple[EngineOptions, SpecdecError | None]:
         """The options with their attention decided, unless memory forbids it; and why they cannot be loaded."""
-        headers = [model.header for model in (models.target, models.draft) if model is not None]
         gpus = any(device.kind in ("gpu", "igpu") for device in self._door.backend.devices())
-        in_use = for_a_conversation(options, headers, has_gpu=gpus)
+        in_use = for_a_conversation(options, models, has_gpu=gpus)
         problem = self._refused(in_use, models)
         if problem is not None and in_use != options and _is_out_of_memory(problem):
             return options, self._refused(options, models)
@@ -174,10 +173,6 @@ class PreparedModels:
                 return not interrupted()
 
             return assemble(door.backend, engine_request(options, models, door.sampling), loading)
-
-    def _speed_key(self, engine: Engine, in_use: EngineOptions, models: ChosenModels) -> SpeedKey | None:
-        draft = models.draft.path if models.draft is not None and engine.draft is not None else None
-        return speed_key(in_use, models.target.path, draft, machine_to_run_on(self._door.backend))
 
     def _loaded(
         self, engine: Engine, options: EngineOptions, models: ChosenModels, recorder: AnswerRecorder

@@ -18,7 +18,7 @@ from specdec_cli.settings import (
     KvType,
 )
 
-FLOAT_KV_TYPES = ("f32", "f16", "bf16")
+_FLOAT_KV_TYPES = ("f32", "f16", "bf16")
 _MOST_THREADS = 512
 _LARGEST_CONTEXT = 1 << 24
 _LONGEST_DRAFT = 64
@@ -80,7 +80,7 @@ class EngineOptions:
             _check_choice("--draft-kv-type", self.draft_kv_type, get_args(KvType))
         _check_choice("--flash-attn", self.flash_attn, get_args(FlashAttention))
         for name, kind in (("--kv-type", self.kv_type), ("--draft-kv-type", self.draft_kv_type)):
-            if kind is not None and kind not in FLOAT_KV_TYPES and self.flash_attn == "off":
+            if kind is not None and kind not in _FLOAT_KV_TYPES and self.flash_attn == "off":
                 raise UsageProblem(
                     f"{name} {kind} needs flash attention, and --flash-attn is off",
                     hint=f"use --flash-attn auto, or {name} f16",

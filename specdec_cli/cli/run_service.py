@@ -15,7 +15,7 @@ from specdec_cli.cli.interrupt import listening_for_interrupt
 from specdec_cli.cli.models import ChosenModel, ChosenModels, choose_models
 from specdec_cli.cli.requests import EngineOptions, OutputOptions
 from specdec_cli.cli.run_preflight import findings_to_show, preflight_models
-from specdec_cli.cli.speed_records import AnswerRecorder, speed_key
+from specdec_cli.cli.speed_records import AnswerRecorder
 from specdec_cli.cli.tuned import with_tuned_defaults
 from specdec_cli.documents import model_document, run_document
 from specdec_cli.engine.engine import Engine
@@ -75,9 +75,7 @@ def run_once(
             generation = engine.generate(limits, interruption)
             shown_seconds = _stream(environment, printer, generation, tokens, output)
             _report(environment, printer, engine, models, generation, request, output)
-            draft = models.draft.path if models.draft is not None and engine.draft is not None else None
-            key = speed_key(options, models.target.path, draft, report.machine)
-            AnswerRecorder(key, engine)(generation, shown_seconds)
+            AnswerRecorder(options, models, engine, report.machine)(generation, shown_seconds)
         finally:
             engine.close()
     return EXIT_INTERRUPTED if generation.finish_reason == "interrupt" else 0

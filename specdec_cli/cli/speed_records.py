@@ -14,6 +14,7 @@ from specdec_cli.registry.past_speeds import PastRun
 from specdec_cli.registry.tuned import machine_key
 
 if TYPE_CHECKING:  # `check` looks speeds up without an engine
+    from specdec_cli.cli.models import ChosenModels
     from specdec_cli.draft.ledger import PolicySummary
     from specdec_cli.draft.values import Drafter
     from specdec_cli.engine.engine import Engine
@@ -44,8 +45,12 @@ def speed_key(options: EngineOptions, target: Path, draft: Path | None, machine:
 class AnswerRecorder:
     """Hears of every answer of one engine, also of those that do not count, and remembers how fast it was."""
 
-    def __init__(self, key: SpeedKey | None, engine: Engine) -> None:
-        self._key = key
+    def __init__(
+        self, options: EngineOptions, models: ChosenModels, engine: Engine, machine: Machine
+    ) -> None:
+        """`options`: what the engine was made with. A draft that was not loaded is no part of its speed."""
+        draft = models.draft.path if models.draft is not None and engine.draft is not None else None
+        self._key = speed_key(options, models.target.path, draft, machine)
         self._engine = engine
         self._gains = AnswerGains()
 

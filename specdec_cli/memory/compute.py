@@ -50,6 +50,15 @@ def compute_bytes(wish: ModelWish) -> ComputeBytes:
     )
 
 
+def score_bytes(wish: ModelWish) -> int:
+    """Of what a full batch holds without flash attention, the attention scores: those of the largest layer."""
+    return max((_score_bytes(layer, wish) for layer in wish.shape.layers if layer.kv_heads), default=0)
+
+
+def _score_bytes(layer: LayerShape, wish: ModelWish) -> int:
+    return _FLOAT * wish.batch * layer.heads * layer_cells(layer, wish)
+
+
 def _mask_bytes(wish: ModelWish) -> int:
     """One mask per kind of layer: cells × batch, in half precision with flash attention."""
     element = _HALF if wish.flash_attention else _FLOAT
@@ -72,6 +81,5 @@ def _layer_bytes(layer: LayerShape, wish: ModelWish) -> int:
     per_token = max(feed_forward, attention, recurrent)
     working = _FLOAT * wish.batch * per_token
     if not wish.flash_attention and layer.kv_heads:
-        scores = layer.heads * layer_cells(layer, wish)
-        working = max(working, _FLOAT * wish.batch * (scores + attention))
+        working = max(working, _score_bytes(layer, wish) + _FLOAT * wish.batch * attention)
     return working + 2 * layer.state_bytes

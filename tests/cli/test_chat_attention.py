@@ -8,19 +8,21 @@ from pathlib import Path
 import pytest
 
 from specdec_cli.cli.chat_attention import for_a_conversation
+from specdec_cli.cli.models import ChosenModel, ChosenModels
 from specdec_cli.cli.requests import EngineOptions
-from specdec_cli.gguf.header import ModelHeader
 from specdec_cli.gguf.reader import read_header
 from tests.support.tiny_models import write_tiny_model
 
 
 @pytest.fixture
-def header(tmp_path: Path) -> ModelHeader:
-    return read_header(write_tiny_model(tmp_path / "tiny.gguf", context=1 << 20))
+def models(tmp_path: Path) -> ChosenModels:
+    path = write_tiny_model(tmp_path / "tiny.gguf", context=1 << 20)
+    model = ChosenModel(path, read_header(path))
+    return ChosenModels(model, model)
 
 
-def test_it_is_off_on_a_cpu(header: ModelHeader) -> None:
-    decided = for_a_conversation(EngineOptions(), [header, header], has_gpu=False)
+def test_it_is_off_on_a_cpu(models: ChosenModels) -> None:
+    decided = for_a_conversation(EngineOptions(), models, has_gpu=False)
     assert decided.flash_attn == "off"
     for settings in decided.context_settings(default_threads=1):
         assert (settings.flash_attention, settings.n_batch) == ("off", 128)
@@ -36,14 +38,14 @@ def test_it_is_off_on_a_cpu(header: ModelHeader) -> None:
         EngineOptions(draft_kv_type="q8_0"),
     ],
 )
-def test_what_was_typed_and_what_needs_it_stay(header: ModelHeader, options: EngineOptions) -> None:
-    assert for_a_conversation(options, [header], has_gpu=False) == options
+def test_what_was_typed_and_what_needs_it_stay(models: ChosenModels, options: EngineOptions) -> None:
+    assert for_a_conversation(options, models, has_gpu=False) == options
 
 
-def test_a_gpu_keeps_llama_cpps_choice(header: ModelHeader) -> None:
-    assert for_a_conversation(EngineOptions(), [header], has_gpu=True) == EngineOptions()
+def test_a_gpu_keeps_llama_cpps_choice(models: ChosenModels) -> None:
+    assert for_a_conversation(EngineOptions(), models, has_gpu=True) == EngineOptions()
 
 
-def test_a_context_whose_scores_are_large_keeps_flash_attention(header: ModelHeader) -> None:
+def test_a_context_whose_scores_are_large_keeps_flash_attention(models: ChosenModels) -> None:
     long = replace(EngineOptions(), ctx=1 << 20)
-    assert for_a_conversation(long, [header], has_gpu=False) == long
+    assert for_a_conversation(long, models, has_gpu=False) == long
