@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from specdec_cli.chat.context_budget import WhenFull
 from specdec_cli.draft.catalog import DRAFTERS
@@ -15,6 +15,10 @@ from specdec_cli.settings import AcceptRule, FlashAttention, KvType, SamplingSet
 
 Scope = Literal["sampling", "drafting", "limits", "chat", "load"]
 """What an option belongs to; `load` options load the models anew."""
+
+
+def _shown(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,8 @@ class Option:
     meaning: str
     parse: Callable[[str], object]
     choices: tuple[str, ...] = ()
+    show: Callable[[Any], str] = _shown
+    """A value as one would type it."""
 
 
 def _whole(text: str) -> int:
@@ -50,9 +56,17 @@ def _texts(text: str) -> tuple[str, ...]:
     return parts
 
 
+def _texts_shown(value: tuple[str, ...]) -> str:
+    return ",".join(part.replace("\n", "\\n") for part in value) or "none"
+
+
 def _biases(text: str) -> tuple[tuple[int, float], ...]:
     """Token ids with values, separated by commas; `none` is none."""
     return () if text == "none" else tuple(parse_logit_bias(part.strip()) for part in text.split(","))
+
+
+def _biases_shown(value: tuple[tuple[int, float], ...]) -> str:
+    return ",".join(f"{token}={bias:+g}" for token, bias in value) or "none"
 
 
 def _chosen(text: str) -> str:
@@ -95,12 +109,26 @@ OPTIONS: dict[str, Option] = {
     option.name: option
     for option in (
         *_sampling(),
-        Option("logit-bias", "sampling", "logit_bias", "TOKEN=X,…: added to logits; none clears", _biases),
+        Option(
+            "logit-bias",
+            "sampling",
+            "logit_bias",
+            "TOKEN=X,…: added to logits; none clears",
+            _biases,
+            show=_biases_shown,
+        ),
         _with_choices("drafter", "drafting", "drafter", "who drafts", tuple(DRAFTERS)),
         Option("draft-max", "drafting", "draft_max", "most tokens in a draft", _whole),
         _with_choices("accept", "drafting", "accept", "how drafts are judged", get_args(AcceptRule)),
         Option("max-tokens", "limits", "max_tokens", "most tokens in an answer", _whole),
-        Option("stop", "limits", "stop", "end answers at these texts, separated by commas", _texts),
+        Option(
+            "stop",
+            "limits",
+            "stop",
+            "end answers at these texts, separated by commas",
+            _texts,
+            show=_texts_shown,
+        ),
         _with_choices(
             "when-full", "chat", "when_full", "what to do when the context is full", get_args(WhenFull)
         ),

@@ -29,13 +29,7 @@ def value_of(chat: Chat, option: Option) -> str:
         value = getattr(chat.loaded.engine.drafting, option.field)
     else:
         value = chat.slot.models.option(option.field)
-    if value is None:
-        return "automatic"
-    if option.field == "logit_bias":
-        return ",".join(f"{token}={bias:+g}" for token, bias in cast(Any, value)) or "none"
-    if isinstance(value, tuple):
-        return ",".join(str(part).replace("\n", "\\n") for part in value) or "none"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return "automatic" if value is None else option.show(value)
 
 
 def set_option(chat: Chat, option: Option, text: str) -> None:

@@ -14,6 +14,7 @@ from specdec_cli.findings import Finding
 from specdec_cli.gguf.header import ModelHeader
 from specdec_cli.gguf.reader import read_header
 from specdec_cli.registry.catalog import load_catalog
+from specdec_cli.registry.remote_files import is_offline
 from specdec_cli.registry.resolve import Folders, ResolvedModel
 from specdec_cli.registry.sources import DerivedSource, HubSource, PathSource, Source, require_package_file
 from specdec_cli.registry.ungated import ungated_alternative
@@ -63,7 +64,7 @@ class _Reader:
         return KnownModel(read_header(path), path)
 
     def _remote(self, source: HubSource) -> KnownModel:
-        from specdec_cli.registry.hub import HubClient, is_offline
+        from specdec_cli.registry.hub import HubClient
         from specdec_cli.registry.remote import read_remote_header
 
         client = HubClient(

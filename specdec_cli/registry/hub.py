@@ -28,8 +28,7 @@ from specdec_cli import __version__
 from specdec_cli.errors import SpecdecError
 from specdec_cli.registry.choose import choose_file, is_model_file, quants_of, shard_names
 from specdec_cli.registry.hub_errors import not_the_hub, rate_limited, translate
-from specdec_cli.registry.remote_files import RemoteFile, RemoteModel, hub_endpoint
-from specdec_cli.registry.remote_files import is_offline as is_offline
+from specdec_cli.registry.remote_files import RemoteFile, RemoteModel, hub_endpoint, is_offline
 from specdec_cli.registry.sources import HubSource
 
 ATTEMPTS = 3

@@ -72,10 +72,8 @@ def _check_switches(settings: SamplingSettings) -> None:
 
 def parse_logit_bias(text: str) -> tuple[int, float]:
     """`42=+1.5` or `42=-inf` as (token id, value). Raises `ValueError`."""
-    token, equals, value = text.partition("=")
-    if not equals:
-        raise ValueError("not TOKEN=X with a token id and a number")
     try:
+        token, value = text.split("=")
         return int(token), float(value)
     except ValueError:
         raise ValueError("not TOKEN=X with a token id and a number") from None
